@@ -1,0 +1,1 @@
+"""Sigmoid gradients of ONNX training graphs on Ascend NPUs."""
