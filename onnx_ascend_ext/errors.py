@@ -1,4 +1,7 @@
-"""The errors that this package raises for a user to read: each message is one line that says what, where, and what to do."""
+"""The errors that this package raises for a user to read.
+
+Each message is one line that says what is wrong, where, and what to do.
+"""
 
 
 class AscendExtError(Exception):

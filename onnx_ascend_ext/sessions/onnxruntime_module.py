@@ -1,0 +1,53 @@
+"""Imports ONNX Runtime, whichever of its distributions is installed."""
+
+from __future__ import annotations
+
+import re
+from types import ModuleType
+
+from onnx_ascend_ext.errors import BackendError
+
+PLUGIN_EP_VERSION = (1, 24)
+
+
+def onnxruntime() -> ModuleType:
+    """The `onnxruntime` module.
+
+    Raises:
+        BackendError: it is not installed, or does not load; the message says what to install.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "onnxruntime":
+            raise BackendError(
+                "ONNX Runtime is not installed: `pip install 'onnx-ascend-ext[ort]'`, "
+                "or one of its other builds (onnxruntime-cann, onnxruntime-training)"
+            ) from None
+        raise BackendError(
+            f"ONNX Runtime does not load: {error}; reinstall it in this environment"
+        ) from error
+    if not hasattr(onnxruntime, "InferenceSession"):
+        raise BackendError(
+            "the installed `onnxruntime` has no InferenceSession, as after two of its distributions were "
+            "installed over each other: uninstall all of them and install one"
+        )
+    return onnxruntime
+
+
+def version(module: ModuleType) -> tuple[int, int]:
+    """Major and minor version of an `onnxruntime` module."""
+    found = re.match(r"(\d+)\.(\d+)", str(module.__version__))
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def require_plugin_ep(module: ModuleType) -> None:
+    """Raises `BackendError` where this ONNX Runtime cannot load a plugin execution provider."""
+    if version(module) >= PLUGIN_EP_VERSION and hasattr(module, "register_execution_provider_library"):
+        return
+    needed = ".".join(map(str, PLUGIN_EP_VERSION))
+    raise BackendError(
+        f"onnxruntime {module.__version__} cannot load AscendExecutionProvider, which needs {needed} "
+        f"or newer: `pip install 'onnxruntime>={needed}'`; on this version use the library as a custom-op library, "
+        "`SessionOptions.register_custom_ops_library(onnx_ascend_ext.get_library_path())`"
+    )

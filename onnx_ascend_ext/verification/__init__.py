@@ -1,0 +1,18 @@
+"""Runs two models on the same inputs and measures how far their outputs lie apart."""
+
+from onnx_ascend_ext.verification.comparison import Comparison, Tolerance, compare
+from onnx_ascend_ext.verification.execution import Execution, execute
+from onnx_ascend_ext.verification.inputs import load_inputs, random_inputs
+from onnx_ascend_ext.verification.verify import Verification, verify
+
+__all__ = [
+    "Comparison",
+    "Execution",
+    "Tolerance",
+    "Verification",
+    "compare",
+    "execute",
+    "load_inputs",
+    "random_inputs",
+    "verify",
+]

@@ -1,0 +1,110 @@
+"""Inputs for a run: from a file, or seeded random ones from the declared shapes."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onnx_ascend_ext.errors import BackendError, ModelError
+from onnx_ascend_ext.sessions.values import dtype_of
+
+Array = npt.NDArray[Any]
+
+DEFAULT_DIM = 4
+
+
+def load_inputs(path: str | os.PathLike[str], session_inputs: Iterable[Any]) -> dict[str, Array]:
+    """The arrays of an `.npz` file, by input name.
+
+    Args:
+        path: the file. Arrays that no input is named after are refused.
+        session_inputs: `get_inputs()` of an `onnxruntime.InferenceSession`. bfloat16 and float8 arrays, which
+            an `.npz` file keeps as raw bytes, get their input's type.
+
+    Raises:
+        ModelError: the file is not an `.npz` file, or lacks or misnames an input.
+    """
+    name = os.fspath(path)
+    try:
+        with np.load(name, allow_pickle=False) as archive:
+            if not hasattr(archive, "files"):
+                raise ModelError(f"{name} holds one array, not one for each input: write it with numpy.savez")
+            arrays = {key: archive[key] for key in archive.files}
+    except FileNotFoundError:
+        raise ModelError(
+            f"{name} does not exist: --inputs takes an .npz file with an array for each input"
+        ) from None
+    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise ModelError(
+            f"{name} is not an .npz file of plain arrays ({error}): write it with numpy.savez"
+        ) from None
+    declared = {value.name: value for value in session_inputs}
+    missing = [key for key in declared if key not in arrays]
+    unknown = [key for key in arrays if key not in declared]
+    if missing or unknown:
+        parts = [f"lacks {', '.join(missing)}"] * bool(missing) + [
+            f"has unknown {', '.join(unknown)}"
+        ] * bool(unknown)
+        raise ModelError(
+            f"{name} {' and '.join(parts)}; the model's inputs are {', '.join(declared) or 'none'}"
+        )
+    for key, array in arrays.items():
+        if array.dtype.kind == "V":
+            arrays[key] = array.view(dtype_of(declared[key].type))
+    return arrays
+
+
+def random_inputs(
+    session_inputs: Iterable[Any], *, seed: int = 0, dims: Mapping[str, int] | None = None
+) -> dict[str, Array]:
+    """Seeded random arrays for each input.
+
+    Floating-point inputs are drawn from the normal distribution, integers from 0 and 1 (so that they serve as
+    labels or indices of anything with two classes or rows), booleans evenly. Strings are empty.
+
+    Args:
+        session_inputs: `get_inputs()` of an `onnxruntime.InferenceSession`.
+        seed: the same seed gives the same arrays.
+        dims: size of each symbolic dimension by name; `DEFAULT_DIM` for one not listed.
+
+    Raises:
+        BackendError: an input is no dense tensor, or `dims` names a dimension that no input has.
+    """
+    generator = np.random.default_rng(seed)
+    sizes = dict(dims or {})
+    inputs = list(session_inputs)
+    symbols = {dim for value in inputs for dim in value.shape if isinstance(dim, str)}
+    if unknown := sorted(set(sizes) - symbols):
+        raise BackendError(
+            f"no input has a dimension named {', '.join(unknown)}; the symbolic dimensions are "
+            f"{', '.join(sorted(symbols)) or 'none'}"
+        )
+    arrays: dict[str, Array] = {}
+    for value in inputs:
+        shape = tuple(
+            dim if isinstance(dim, int) and dim >= 0 else sizes.get(str(dim), DEFAULT_DIM)
+            for dim in value.shape
+        )
+        arrays[value.name] = _draw(generator, shape, value.name, value.type)
+    return arrays
+
+
+def _draw(generator: np.random.Generator, shape: tuple[int, ...], name: str, type_name: str) -> Array:
+    if type_name == "tensor(string)":
+        return np.full(shape, "", dtype=object)
+    try:
+        dtype = dtype_of(type_name)
+    except BackendError as error:
+        raise BackendError(f"input {name}: {error}; give it with --inputs where it can be one") from None
+    if dtype.kind == "b":
+        return generator.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iu":
+        return generator.integers(0, 2, shape).astype(dtype)
+    if dtype.kind == "c":
+        return (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)).astype(dtype)
+    return generator.standard_normal(shape).astype(dtype)
