@@ -211,10 +211,20 @@ class _Table:
             reason = " ".join(str(error).split())
             raise self.error("body", f"is not a valid function body: {reason}; correct it") from error
         defined = set(kernel.inputs)
+        constants: set[str] = set()
         for node in function.node:
             if unknown := [name for name in node.input if name not in defined]:
                 raise self.error(
                     "body", f"{node.op_type} reads {unknown[0]}, which nothing before it defines"
+                )
+            if node.op_type == "Constant":
+                constants.update(node.output)
+                # The converter writes a constant in other ways where the model's opset asks for it.
+                if [attribute.name for attribute in node.attribute] != ["value_float"]:
+                    raise self.error("body", f"the Constant {node.output[0]} must be written as value_float")
+            elif read := constants.intersection(node.input[1:] if node.op_type == "CastLike" else node.input):
+                raise self.error(
+                    "body", f"{node.op_type} reads the Constant {min(read)}: put CastLike between"
                 )
             defined.update(node.output)
         if missing := [name for name in kernel.outputs if name not in defined]:
