@@ -48,6 +48,7 @@ def require_plugin_ep(module: ModuleType) -> None:
     needed = ".".join(map(str, PLUGIN_EP_VERSION))
     raise BackendError(
         f"onnxruntime {module.__version__} cannot load AscendExecutionProvider, which needs {needed} "
-        f"or newer: `pip install 'onnxruntime>={needed}'`; on this version use the library as a custom-op library, "
+        f"or newer: `pip install 'onnxruntime>={needed}'`; "
+        "on this version use the library as a custom-op library, "
         "`SessionOptions.register_custom_ops_library(onnx_ascend_ext.get_library_path())`"
     )

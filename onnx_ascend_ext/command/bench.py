@@ -1,0 +1,72 @@
+"""`onnx-ascend bench`."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from onnx_ascend_ext.command import output, report
+from onnx_ascend_ext.command.options import input_options, json_option
+
+
+@click.command("bench", short_help="Time a converted model on the NPU and on the CPU.")
+@click.argument("model", metavar="IN")
+@click.option(
+    "--runs", type=click.IntRange(min=1), default=20, show_default=True, help="Timed runs of each side."
+)
+@click.option("--device-id", default=0, show_default=True, help="The NPU, as ACL counts.")
+@input_options
+@json_option
+def command(
+    model: str,
+    *,
+    runs: int,
+    device_id: int,
+    inputs: str | None,
+    seed: int,
+    dims: Mapping[str, int],
+    as_json: bool,
+) -> None:
+    """Time IN through AscendExecutionProvider and on the CPU provider alone, run by run in turn."""
+    from onnx_ascend_ext.native import describe
+    from onnx_ascend_ext.verification import load_inputs, random_inputs
+    from onnx_ascend_ext.verification.execution import npu_session, stock_session, timed_run
+    from onnx_ascend_ext.verification.verify import device_dict
+
+    npu, (cpu, _) = npu_session(model, device_id=device_id), stock_session(model)
+    declared: Any = cpu.get_inputs()
+    feeds = load_inputs(inputs, declared) if inputs else random_inputs(declared, seed=seed, dims=dims)
+    seconds: dict[str, list[float]] = {"npu": [], "cpu": []}
+    for index in range(runs + 1):
+        for side, session in (("npu", npu), ("cpu", cpu)):
+            _, elapsed = timed_run(session, feeds)
+            if index:  # the first run of each side allocates
+                seconds[side].append(elapsed)
+    medians = {side: statistics.median(times) for side, times in seconds.items()}
+    ratio = medians["cpu"] / medians["npu"]
+    device = describe().device(device_id)
+    if as_json:
+        output.print_json(
+            {
+                "schema": 1,
+                "runs": runs,
+                "median_seconds": medians,
+                "cpu_over_npu": ratio,
+                "device": device_dict(device),
+            }
+        )
+        return
+    output.print_table(
+        "",
+        ("session", "median ms", "fastest ms"),
+        [
+            (name, f"{medians[side] * 1000:.3f}", f"{min(seconds[side]) * 1000:.3f}")
+            for side, name in (("npu", report.device(device)), ("cpu", "CPUExecutionProvider"))
+        ],
+    )
+    output.print_line(
+        f"bench: the CPU's median is {ratio:.2f} times the NPU's, {output.count(runs, 'run')} each"
+    )

@@ -1,0 +1,198 @@
+"""`onnx-ascend convert`."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onnx_ascend_ext.command import output, report
+from onnx_ascend_ext.command.options import (
+    device_options,
+    input_options,
+    json_option,
+    matching_options,
+    tolerance_options,
+)
+from onnx_ascend_ext.command.progress import CopyProgress
+from onnx_ascend_ext.errors import AscendExtError
+
+if TYPE_CHECKING:
+    from onnx_ascend_ext.conversion import Conversion
+    from onnx_ascend_ext.model_files import PlannedOutput, Progress
+    from onnx_ascend_ext.verification import Verification
+
+
+@click.command("convert", short_help="Convert models to SigmoidBackward nodes.")
+@click.argument("models", nargs=-1, required=True, metavar="IN...")
+@click.option(
+    "-o", "--output", "target", required=True, metavar="OUT", help="The file to write; a folder for several."
+)
+@click.option("--verify", "do_verify", is_flag=True, help="Run both models and compare their outputs.")
+@matching_options
+@click.option("--require-match", is_flag=True, help="Exit with 1 where nothing is found.")
+@click.option(
+    "--external-data",
+    type=click.Choice(["copy", "link"]),
+    default="copy",
+    show_default=True,
+    help="How weights beside the model reach another folder: copied, or hard-linked.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Models converted at a time."
+)
+@input_options
+@tolerance_options
+@device_options
+@json_option
+def command(
+    models: tuple[str, ...],
+    target: str,
+    *,
+    do_verify: bool,
+    relaxed: bool,
+    only: tuple[str, ...],
+    exclude: tuple[str, ...],
+    require_match: bool,
+    external_data: str,
+    jobs: int,
+    as_json: bool,
+    **run_options: Any,
+) -> int:
+    """Find every gradient of Sigmoid in IN and write the converted model to OUT.
+
+    IN may be several files, or a folder: then OUT is a folder, and a file that cannot be converted does not
+    stop the rest.
+    """
+    from onnx_ascend_ext.model_files import make_folders, plan_outputs
+
+    task = _Task(
+        conversion={"relaxed": relaxed, "only": only or None, "exclude": exclude or None},
+        external_data=external_data,
+        verification=run_options if do_verify else None,
+        require_match=require_match,
+    )
+    plan = plan_outputs(models, target)
+    if len(models) == 1 and not Path(models[0]).is_dir():
+        return _convert_one(task, plan[0], as_json)
+    make_folders(plan, target)
+    return _convert_all(task, plan, jobs, as_json)
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What became of one file."""
+
+    conversion: Conversion
+    verification: Verification | None
+    seconds: float
+    problem: str
+
+    def document(self, planned: PlannedOutput) -> dict[str, Any]:
+        return {
+            **self.conversion.to_dict(),
+            "source": str(planned.source),
+            "output": str(planned.target),
+            "seconds": self.seconds,
+            "verification": self.verification.to_dict() if self.verification else None,
+            "error": self.problem or None,
+        }
+
+    def summary(self, planned: PlannedOutput) -> str:
+        found = output.count(len(self.conversion.matches), "gradient")
+        missed = output.count(len(self.conversion.near_misses), "near miss", "near misses")
+        return f"{planned.source} → {planned.target}   {found}, {missed}, {self.seconds:.2f} s"
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What to do with each file; sent to worker processes."""
+
+    conversion: dict[str, Any]
+    external_data: str
+    verification: dict[str, Any] | None
+    require_match: bool
+
+    def run(self, planned: PlannedOutput, progress: Progress | None = None) -> _Done:
+        """Converts one file. Raises `AscendExtError` where nothing could be written."""
+        from onnx_ascend_ext.conversion import convert
+
+        start = time.perf_counter()
+        conversion = convert(planned.source, **self.conversion)
+        problem = ""
+        if self.require_match and not conversion.matches:
+            problem = f"{planned.source}: no gradient was found (--require-match)"
+            return _Done(conversion, None, time.perf_counter() - start, problem)
+        conversion.save(planned.target, external_data=self.external_data, progress=progress)
+        seconds = time.perf_counter() - start
+        if self.verification is None:
+            return _Done(conversion, None, seconds, "")
+        from onnx_ascend_ext.verification import verify
+
+        try:
+            verification = verify(planned.source, planned.target, **self.verification)
+        except AscendExtError as error:
+            return _Done(
+                conversion, None, seconds, f"{planned.target} is written but could not be verified: {error}"
+            )
+        if not verification.values_agree:
+            problem = f"{planned.target} is written but its outputs differ from those of {planned.source}"
+        elif not verification.ok:
+            nodes = output.count(len(verification.execution.fallen_back), "converted node")
+            problem = f"{planned.target}: {nodes} ran on the CPU (--allow-cpu accepts that)"
+        return _Done(conversion, verification, seconds, problem)
+
+    def outcome(self, planned: PlannedOutput) -> tuple[str, dict[str, Any]]:
+        """As `run`, as plain data: a summary line and the JSON; what failed is in its `error`."""
+        try:
+            done = self.run(planned)
+        except AscendExtError as error:
+            message = str(error)
+            return message, {"schema": 1, "source": str(planned.source), "output": None, "error": message}
+        summary = done.summary(planned)
+        return f"{summary}   {done.problem}" if done.problem else summary, done.document(planned)
+
+
+def _convert_one(task: _Task, planned: PlannedOutput, as_json: bool) -> int:
+    with CopyProgress() as progress:
+        done = task.run(planned, progress)
+    if as_json:
+        output.print_json(done.document(planned))
+    else:
+        output.print_line(done.summary(planned))
+        report.matches(done.conversion.matches)
+        report.near_misses(done.conversion.near_misses)
+        if done.verification:
+            report.verification(done.verification)
+    report.warnings(done.conversion.warnings)
+    if done.problem:
+        output.log(done.problem)
+    return 1 if done.problem else 0
+
+
+def _convert_all(task: _Task, plan: list[PlannedOutput], jobs: int, as_json: bool) -> int:
+    documents = []
+    with contextlib.ExitStack() as stack:
+        if jobs > 1:
+            # Workers start afresh: ONNX Runtime does not survive a fork.
+            context = multiprocessing.get_context("spawn")
+            pool = stack.enter_context(ProcessPoolExecutor(min(jobs, len(plan)), context))
+            outcomes = pool.map(task.outcome, plan)
+        else:
+            outcomes = map(task.outcome, plan)
+        for summary, document in outcomes:
+            documents.append(document)
+            if not as_json:
+                output.print_line(summary)
+    failed = sum(document["error"] is not None for document in documents)
+    if as_json:
+        output.print_json({"schema": 1, "files": documents})
+    else:
+        output.print_line(f"{len(documents) - failed} of {output.count(len(documents), 'model')} converted")
+    return 1 if failed else 0

@@ -1,0 +1,72 @@
+"""Entry point: every way a command can end becomes an exit status and, at most, one line on stderr."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from types import FrameType
+
+import click
+
+from onnx_ascend_ext.command.group import cli
+from onnx_ascend_ext.errors import AscendExtError
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+# Set to show the Python traceback of an error that is a fault of this package.
+_TRACEBACK_VARIABLE = "ONNX_ASCEND_TRACEBACK"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command and exits: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
+    warnings.showwarning = _show_warning
+    signal.signal(signal.SIGTERM, _terminated)
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        status = cli.main(args=arguments, prog_name="onnx-ascend", standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        error.show()
+        return EXIT_USAGE
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of stdout went away, as `| head` does; the interpreter must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except (AscendExtError, FileNotFoundError) as error:
+        return _fail(str(error))
+    except MemoryError:
+        return _fail("out of memory")
+    except Exception as error:
+        if os.environ.get(_TRACEBACK_VARIABLE):
+            raise
+        return _fail(
+            f"internal error, {type(error).__name__}: {error}; please report it with the output of the same "
+            f"command under {_TRACEBACK_VARIABLE}=1"
+        )
+    return status if isinstance(status, int) else 0
+
+
+def _fail(message: str, status: int = EXIT_FAILED) -> int:
+    click.echo(f"onnx-ascend: {' '.join(message.split())}", err=True)
+    return status
+
+
+def _terminated(signum: int, _frame: FrameType | None) -> None:
+    # An exception, so that temporary files are removed on the way out.
+    raise SystemExit(128 + signum)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    click.echo(f"onnx-ascend: warning: {message}", err=True)

@@ -1,0 +1,69 @@
+"""Options that several subcommands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _dimensions(_ctx: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for value in values:
+        name, separator, size = value.rpartition("=")
+        if not separator or not name or not size.isdecimal():
+            raise click.BadParameter(f"{value!r} is not NAME=SIZE, such as batch=4")
+        sizes[name] = int(size)
+    return sizes
+
+
+def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def apply(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return apply
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
+
+matching_options = _together(
+    click.option("--relaxed", is_flag=True, help="Also convert forms that are more accurate than 1 - y."),
+    click.option("--only", multiple=True, metavar="KERNEL", help="Convert to this kernel alone; repeatable."),
+    click.option(
+        "--exclude", multiple=True, metavar="KERNEL", help="Do not convert to this kernel; repeatable."
+    ),
+)
+
+input_options = _together(
+    click.option(
+        "--inputs", metavar="FILE.npz", help="An array for each input, by name; random ones if not given."
+    ),
+    click.option("--seed", default=0, show_default=True, help="Seed of the random inputs."),
+    click.option(
+        "--dim",
+        "dims",
+        multiple=True,
+        callback=_dimensions,
+        metavar="NAME=SIZE",
+        help="Size of a symbolic dimension for the random inputs; 4 if not given; repeatable.",
+    ),
+)
+
+device_options = _together(
+    click.option("--device-id", default=0, show_default=True, help="The NPU, as ACL counts."),
+    click.option("--allow-cpu", is_flag=True, help="Accept converted nodes that run on the CPU."),
+)
+
+tolerance_options = _together(
+    click.option(
+        "--rtol", type=click.FloatRange(min=0), help="Relative tolerance, in place of the dtype's own."
+    ),
+    click.option(
+        "--atol", type=click.FloatRange(min=0), help="Absolute tolerance, in place of the dtype's own."
+    ),
+)

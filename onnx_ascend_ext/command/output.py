@@ -1,0 +1,76 @@
+"""How results look: JSON or tables on stdout, progress and log lines on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Width of a table where stdout is no terminal: wide enough that names are not folded.
+_PIPE_WIDTH = 160
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Prints one JSON document on stdout."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def log(message: str) -> None:
+    """One line on stderr."""
+    click.echo(f"onnx-ascend: {message}", err=True)
+
+
+def console() -> Console:
+    """The console for results."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    # Results hold users' names, in which rich's markup, emoji codes and highlighting have no place.
+    return Console(markup=False, emoji=False, highlight=False, width=width)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints a table; numbers are aligned to the right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    body = [list(map(str, row)) for row in rows]
+    table = Table(
+        title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for index, column in enumerate(columns):
+        numeric = bool(body) and all(_is_number(row[index]) for row in body)
+        table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
+    for row in body:
+        table.add_row(*(Text(cell) for cell in row))
+    console().print(table)
+
+
+def print_line(text: str) -> None:
+    """Prints one line of the result on stdout."""
+    click.echo(text)
+
+
+def number(value: float) -> str:
+    """A measured error, short."""
+    return "0" if value == 0 else f"{value:.2e}"
+
+
+def count(quantity: int, noun: str, plural: str | None = None) -> str:
+    """Such as `1 node` or `9 nodes`."""
+    return f"{quantity} {noun if quantity == 1 else plural or noun + 's'}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,114 @@
+"""The tables that several subcommands print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from onnx_ascend_ext.command.output import count, log, number, print_line, print_table
+
+if TYPE_CHECKING:
+    from onnx_ascend_ext.matching.findings import Match, NearMiss
+    from onnx_ascend_ext.native.backend import Device
+    from onnx_ascend_ext.verification import Execution, Verification
+
+
+def warnings(messages: Iterable[str]) -> None:
+    """Complains on stderr."""
+    for message in messages:
+        log(f"warning: {message}")
+
+
+def matches(found: Iterable[Match]) -> None:
+    """Prints a table of what was found."""
+    rows = [
+        (
+            match.kernel,
+            match.result,
+            ", ".join(match.inputs.values()),
+            " ".join(match.nodes),
+            match.origin,
+            "yes" if match.proven_sigmoid else "no",
+            match.scope,
+        )
+        for match in found
+    ]
+    if rows:
+        columns = (
+            "kernel",
+            "result",
+            "gradient, sigmoid",
+            "nodes replaced",
+            "origin",
+            "sigmoid seen",
+            "scope",
+        )
+        print_table("", columns, rows)
+
+
+def near_misses(missed: Iterable[NearMiss]) -> None:
+    """Prints a table of what was not converted, and why."""
+    rows = [(miss.node, miss.reason, miss.scope) for miss in missed]
+    if rows:
+        print_table(
+            f"not converted: {count(len(rows), 'near miss', 'near misses')}",
+            ("node", "reason", "scope"),
+            rows,
+        )
+
+
+def device(used: Device | None) -> str:
+    """A device in words; the simulator is named as such."""
+    if used is None:
+        return "the CPU"
+    return f"npu:{used.id}, {used.soc}{' (simulator on the CPU, no NPU)' if used.simulated else ''}"
+
+
+def execution(run: Execution) -> None:
+    """Prints where each converted node ran, and complains on stderr where that was not the NPU."""
+    if run.nodes:
+        print_table(
+            "",
+            ("converted node", "ran on", "device"),
+            [
+                (node, provider, device(run.device if node not in run.fallen_back else None))
+                for node, provider in run.nodes.items()
+            ],
+        )
+    else:
+        print_line("the model has no converted node; `onnx-ascend convert` makes them")
+    if run.note:
+        log(f"warning: {run.note}")
+    if run.fallen_back:
+        log(
+            f"WARNING: {count(len(run.fallen_back), 'converted node')} ran on the CPU, not on the NPU: "
+            f"{', '.join(run.fallen_back)}; `onnx-ascend doctor` lists what each device supports"
+        )
+
+
+def verification(result: Verification) -> None:
+    """Prints where the nodes ran, and the differences."""
+    execution(result.execution)
+    print_table(
+        "",
+        ("output", "dtype", "max |error|", "max relative", "rtol", "atol", "equal"),
+        [
+            (
+                comparison.name,
+                comparison.dtype,
+                number(comparison.max_abs_error),
+                number(comparison.max_rel_error),
+                number(comparison.tolerance.rtol),
+                number(comparison.tolerance.atol),
+                "yes" if comparison.ok else f"NO {comparison.note}".strip(),
+            )
+            for comparison in result.comparisons
+        ],
+    )
+    if result.reference_note:
+        log(f"note: {result.reference_note}")
+    verdict = "equal within the tolerance" if result.values_agree else "NOT EQUAL"
+    print_line(
+        f"verify: {verdict}; largest absolute error {number(result.max_abs_error)}, "
+        f"largest relative error {number(result.max_rel_error)}; on {device(result.execution.device)}"
+    )

@@ -1,0 +1,70 @@
+"""`onnx-ascend run`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from onnx_ascend_ext.command import output, report
+from onnx_ascend_ext.command.options import device_options, input_options, json_option
+from onnx_ascend_ext.errors import ModelError
+
+
+@click.command("run", short_help="Run a model and show where each converted node ran.")
+@click.argument("model", metavar="IN")
+@click.option("--outputs", "outputs_file", metavar="FILE.npz", help="Write the outputs here.")
+@input_options
+@device_options
+@json_option
+def command(
+    model: str,
+    *,
+    outputs_file: str | None,
+    inputs: str | None,
+    seed: int,
+    dims: Mapping[str, int],
+    device_id: int,
+    allow_cpu: bool,
+    as_json: bool,
+) -> int:
+    """Run IN once through AscendExecutionProvider."""
+    from onnx_ascend_ext.verification import execute, load_inputs, random_inputs
+    from onnx_ascend_ext.verification.verify import execution_dict
+
+    def feeds(declared: Any) -> Mapping[str, Any]:
+        if inputs is not None:
+            return load_inputs(inputs, declared)
+        return random_inputs(declared, seed=seed, dims=dims)
+
+    result = execute(model, feeds, device_id=device_id, allow_cpu=allow_cpu)
+    if outputs_file is not None:
+        _write(outputs_file, result.outputs)
+    ok = allow_cpu or not result.fallen_back
+    if as_json:
+        shapes = {
+            name: {"dtype": array.dtype.name, "shape": list(array.shape)}
+            for name, array in result.outputs.items()
+        }
+        output.print_json({"schema": 1, "ok": ok, **execution_dict(result), "outputs": shapes})
+        return 0 if ok else 1
+    report.execution(result)
+    output.print_table(
+        "",
+        ("output", "dtype", "shape"),
+        [(name, array.dtype.name, str(list(array.shape))) for name, array in result.outputs.items()],
+    )
+    output.print_line(f"run: {result.seconds * 1000:.1f} ms; on {report.device(result.device)}")
+    return 0 if ok else 1
+
+
+def _write(path: str, arrays: Mapping[str, Any]) -> None:
+    import numpy as np
+
+    try:
+        with Path(path).open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be written: {error}") from error
