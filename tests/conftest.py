@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# The tests need no NPU: they ask for the simulator, so that a machine with CANN runs the same tests.
+os.environ.setdefault("ONNX_ASCEND_BACKEND", "simulator")
+
+MODELS = Path(__file__).parents[1] / "models"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run of the command ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.stdout)
+
+    @property
+    def error_line(self) -> str:
+        """The one line on stderr of a failed run."""
+        lines = self.stderr.splitlines()
+        assert len(lines) == 1, self.stderr
+        return lines[0]
+
+
+Command = Callable[..., Ended]
+
+
+@pytest.fixture(scope="session")
+def onnx_ascend() -> Command:
+    """Runs the installed command in a process of its own, as a user would."""
+
+    def run(*arguments: object, cwd: Path | None = None, **environment: str) -> Ended:
+        program = [sys.executable, "-c", "from onnx_ascend_ext.command import main; main()"]
+        ended = subprocess.run(
+            [*program, *map(str, arguments)],
+            cwd=cwd,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            stdin=subprocess.DEVNULL,
+        )
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    """The folder of the real training graphs."""
+    return MODELS
