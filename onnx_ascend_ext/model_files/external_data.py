@@ -163,7 +163,9 @@ def _check_location(location: str, folder: Path, model_path: Path, label: str) -
         path = Path(os.path.realpath(folder / location, strict=True))
         status = path.stat()
     except FileNotFoundError:
-        hint = f" (the model is a symlink to {shown(model_path.resolve())})" if model_path.is_symlink() else ""
+        hint = (
+            f" (the model is a symlink to {shown(model_path.resolve())})" if model_path.is_symlink() else ""
+        )
         raise ModelError(f"{named} is missing: {shown(folder / location)} does not exist{hint}") from None
     except ValueError:  # a NUL character
         raise ModelError(f"{named} is no valid file name") from None
@@ -216,5 +218,5 @@ def _count(keys: dict[str, str], key: str, label: str) -> int | None:
 
 def _tensor_bytes(tensor: TensorProto) -> int:
     """Bytes that `tensor` takes; 0 where its type or shape does not say."""
-    elements = math.prod(max(dimension, 0) for dimension in tensor.dims)
+    elements: int = math.prod(max(dimension, 0) for dimension in tensor.dims)
     return elements * _ELEMENT_BITS.get(tensor.data_type, 0) // 8

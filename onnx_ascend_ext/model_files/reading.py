@@ -51,4 +51,3 @@ def _read(path: Path) -> bytes:
     if not data:
         raise ModelError(f"{shown(path)}: is empty")
     return data
-

@@ -27,7 +27,6 @@ from onnx_ascend_ext.model_files.formats import serialize, text_format
 from onnx_ascend_ext.model_files.staging import Transaction, unwinding_on_sigterm
 from onnx_ascend_ext.model_files.wording import reason, shown
 
-
 # How often to look again when another process writes the same data files.
 _ATTEMPTS = 3
 
@@ -135,24 +134,24 @@ def _check_target(path: Path) -> None:
         obstacle = _obstacle(path)
     except OSError as error:
         obstacle = reason(error)
-    except ValueError:  # a NUL character
-        obstacle = "it is no valid file name"
     if obstacle:
         raise ModelError(f"{shown(path)}: cannot be written: {obstacle}")
 
 
 def _obstacle(path: Path) -> str:
     """Why the file `path` cannot be written, as far as that shows beforehand; "" if nothing does."""
+    if "\0" in str(path):
+        return "it is no valid file name"
     if path.is_dir():
         return "it is a folder"
     if not path.parent.is_dir():
         return f"the folder {shown(path.parent)} does not exist"
-    if not os.access(path.parent, os.W_OK | os.X_OK):
+    if not os.access(path.parent, os.W_OK | os.X_OK, effective_ids=True):
         return f"the folder {shown(path.parent)} is read-only"
     # /dev/null and /dev/stdout among others: replacing them by a file would do harm.
     if path.exists() and not path.is_file():
         return "it is not a regular file"
-    if path.exists() and not os.access(path, os.W_OK):
+    if path.exists() and not os.access(path, os.W_OK, effective_ids=True):
         return "it is read-only"
     return ""
 
