@@ -3,12 +3,13 @@ from __future__ import annotations
 import os
 import re
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
@@ -168,22 +169,14 @@ class TestNotAModel:
 
     @settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.data())
-    @example(data=None)
-    def test_damaged_files_never_raise_anything_else(
-        self, tmp_path: Path, data: st.DataObject | None
-    ) -> None:
+    def test_damaged_files_never_raise_anything_else(self, tmp_path: Path, data: st.DataObject) -> None:
         content = bytearray(TORCH_MLP.read_bytes())
-        if data is not None:
-            for _ in range(data.draw(st.integers(1, 8))):
-                content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+        for _ in range(data.draw(st.integers(1, 8))):
+            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
         path = tmp_path / "model.onnx"
         path.write_bytes(content)
-        try:
-            model = load(path)
-        except ModelError as error:
-            assert data is not None, error
-        else:
-            assert isinstance(model, ModelProto)
+        with suppress(ModelError):
+            assert isinstance(load(path), ModelProto)
 
 
 class TestExternalData:

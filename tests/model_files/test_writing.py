@@ -288,10 +288,10 @@ class TestOtherFolder:
         )
         for i in range(200):
             (source.parent / f"w{i}.bin").write_bytes((WEIGHTS + i).tobytes())
-        descriptors = len(os.listdir("/proc/self/fd"))
+        descriptors = len(list(Path("/proc/self/fd").iterdir()))
         save(load(source), out / "model.onnx", source=source)
         assert tree(out) == tree(source.parent)
-        assert len(os.listdir("/proc/self/fd")) == descriptors
+        assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
 
     def test_one_file_under_two_spellings(self, tmp_path: Path, out: Path) -> None:
         model = model_with(external_tensor("a", "w.bin"), external_tensor("b", "./w.bin"))

@@ -12,7 +12,7 @@ _NOBODY = 65534
 
 @contextmanager
 def unprivileged(folder: Path) -> Iterator[None]:
-    """Run the block as nobody where this process is root's; `folder` and its parents made by pytest open up."""
+    """Run the block as nobody where this process is root's, with `folder` and its parents opened for it."""
     if os.geteuid() != 0:
         yield
         return
