@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from types import ModuleType
+from typing import Any
 
 from onnx_ascend_ext.errors import BackendError
 
 PLUGIN_EP_VERSION = (1, 24)
 
 
-def onnxruntime() -> ModuleType:
+def onnxruntime() -> Any:
     """The `onnxruntime` module.
 
     Raises:
@@ -35,13 +35,13 @@ def onnxruntime() -> ModuleType:
     return onnxruntime
 
 
-def version(module: ModuleType) -> tuple[int, int]:
+def version(module: Any) -> tuple[int, int]:
     """Major and minor version of an `onnxruntime` module."""
     found = re.match(r"(\d+)\.(\d+)", str(module.__version__))
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-def require_plugin_ep(module: ModuleType) -> None:
+def require_plugin_ep(module: Any) -> None:
     """Raises `BackendError` where this ONNX Runtime cannot load a plugin execution provider."""
     if version(module) >= PLUGIN_EP_VERSION and hasattr(module, "register_execution_provider_library"):
         return

@@ -99,9 +99,9 @@ def _compare_one(
         return differs(f"shape {list(actual.shape)}, not {list(expected.shape)}")
     if expected.dtype.kind in "OSUb":
         same = bool(np.array_equal(expected, actual))
-        error = 0.0 if same else np.inf
+        apart = 0.0 if same else np.inf
         return Comparison(
-            name, expected.dtype.name, error, error, tolerance, same, "" if same else "values differ"
+            name, expected.dtype.name, apart, apart, tolerance, same, "" if same else "values differ"
         )
 
     wide: Any = np.complex128 if expected.dtype.kind == "c" else np.float64

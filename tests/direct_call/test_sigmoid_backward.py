@@ -158,7 +158,7 @@ def test_dlpack_and_array_protocols_are_taken() -> None:
             return self.array.__dlpack_device__()
 
     class OnlyArray:
-        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:  # noqa: ARG002
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
             return np.array([0.5, 0.25], np.float32)
 
     grad = np.array([1.0, 4.0], np.float32)

@@ -16,8 +16,10 @@ ROOT = Path(__file__).parents[2]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
-        + [f"--config-settings=build-dir={folder / 'build'}"],
+        [
+            *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"),
+            *("--wheel-dir", str(folder), f"--config-settings=build-dir={folder / 'build'}", str(ROOT)),
+        ],
         check=True,
     )
     (path,) = folder.glob("*.whl")
