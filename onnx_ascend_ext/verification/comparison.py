@@ -106,13 +106,15 @@ def _compare_one(
 
     wide: Any = np.complex128 if expected.dtype.kind == "c" else np.float64
     left, right = expected.astype(wide), actual.astype(wide)
-    # Integers beyond 2**53 do not survive the widening, so equality is asked of the originals.
     equal = (expected == actual) | (np.isnan(left) & np.isnan(right))
     comparable = np.isfinite(left) & np.isfinite(right)
     with np.errstate(invalid="ignore"):
-        difference = np.abs(left - right)
+        difference: Array = np.abs(left - right)
+    if expected.dtype.kind in "iu":
+        # Integers beyond 2**53 do not survive the widening, but two that differ are at least 1 apart.
+        difference = np.maximum(difference, 1.0)
     magnitude = np.abs(left)
-    error = np.where(equal, 0.0, np.where(comparable, difference, np.inf))
+    error: Array = np.where(equal, 0.0, np.where(comparable, difference, np.inf))
     scale = max(1.0, float(magnitude[np.isfinite(magnitude)].max(initial=0.0)))
     allowed = tolerance.atol * scale + tolerance.rtol * np.where(comparable, magnitude, 0.0)
     relative = np.where(np.isinf(error), np.inf, 0.0)

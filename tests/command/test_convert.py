@@ -147,8 +147,8 @@ class TestBadInput:
     def test_a_missing_external_file(self, onnx_ascend, models: Path, tmp_path: Path, target: Path) -> None:
         model = onnx.load(models / "torch_mlp" / "model.onnx")
         onnx.save(
-            model, tmp_path / "source.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0,
-            convert_attribute=True,
+            model, tmp_path / "source.onnx", save_as_external_data=True,
+            location="weights.bin", size_threshold=0, convert_attribute=True,
         )  # fmt: skip
         (tmp_path / "weights.bin").unlink()
         self.refused(onnx_ascend("convert", tmp_path / "source.onnx", "-o", target), "weights.bin", target)

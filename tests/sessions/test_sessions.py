@@ -70,7 +70,9 @@ def test_a_node_that_stays_on_the_cpu_is_warned_of_by_name() -> None:
     int_model = onnx.parser.parse_model(
         """
         <ir_version: 8, opset_import: ["": 18, "onnx_ascend_ext": 1]>
-        g (int32[N] grad, int32[N] y) => (int32[N] dx) { [odd] dx = onnx_ascend_ext.SigmoidBackward (grad, y) }
+        g (int32[N] grad, int32[N] y) => (int32[N] dx) {
+            [odd] dx = onnx_ascend_ext.SigmoidBackward (grad, y)
+        }
         <domain: "onnx_ascend_ext", opset_import: ["": 18]>
         SigmoidBackward (grad_output, output) => (grad_input) {
             unit = Constant <value_float: float = 1.0> ()
