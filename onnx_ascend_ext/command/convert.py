@@ -14,7 +14,9 @@ import click
 
 from onnx_ascend_ext.command import output, report
 from onnx_ascend_ext.command.options import (
+    ExternalData,
     device_options,
+    external_data_option,
     input_options,
     json_option,
     matching_options,
@@ -37,13 +39,7 @@ if TYPE_CHECKING:
 @click.option("--verify", "do_verify", is_flag=True, help="Run both models and compare their outputs.")
 @matching_options
 @click.option("--require-match", is_flag=True, help="Exit with 1 where nothing is found.")
-@click.option(
-    "--external-data",
-    type=click.Choice(["copy", "link"]),
-    default="copy",
-    show_default=True,
-    help="How weights beside the model reach another folder: copied, or hard-linked.",
-)
+@external_data_option
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Models converted at a time."
 )
@@ -60,7 +56,7 @@ def command(
     only: tuple[str, ...],
     exclude: tuple[str, ...],
     require_match: bool,
-    external_data: str,
+    external_data: ExternalData,
     jobs: int,
     as_json: bool,
     **run_options: Any,
@@ -115,7 +111,7 @@ class _Task:
     """What to do with each file; sent to worker processes."""
 
     conversion: dict[str, Any]
-    external_data: str
+    external_data: ExternalData
     verification: dict[str, Any] | None
     require_match: bool
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
+ExternalData = Literal["copy", "link"]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -37,6 +38,14 @@ matching_options = _together(
     click.option(
         "--exclude", multiple=True, metavar="KERNEL", help="Do not convert to this kernel; repeatable."
     ),
+)
+
+external_data_option = click.option(
+    "--external-data",
+    type=click.Choice(["copy", "link"]),
+    default="copy",
+    show_default=True,
+    help="How weights beside the model reach another folder: copied, or hard-linked.",
 )
 
 input_options = _together(

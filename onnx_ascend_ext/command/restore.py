@@ -7,14 +7,15 @@ from pathlib import Path
 import click
 
 from onnx_ascend_ext.command import output
+from onnx_ascend_ext.command.options import ExternalData, external_data_option
 from onnx_ascend_ext.command.progress import CopyProgress
 
 
 @click.command("restore", short_help="Turn a converted model back into standard operators.")
 @click.argument("model", metavar="IN")
 @click.option("-o", "--output", "target", required=True, metavar="OUT", help="The file to write.")
-@click.option("--external-data", type=click.Choice(["copy", "link"]), default="copy", show_default=True)
-def command(model: str, *, target: str, external_data: str) -> None:
+@external_data_option
+def command(model: str, *, target: str, external_data: ExternalData) -> None:
     """Replace the kernel nodes of IN by their ONNX definitions, for tools that know no other operators."""
     from onnx_ascend_ext import model_files
     from onnx_ascend_ext.conversion import restore

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,9 @@ def load_inputs(path: str | os.PathLike[str], session_inputs: Iterable[Any]) -> 
     """
     name = os.fspath(path)
     try:
-        with np.load(name, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
+        with Path(name).open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
                 raise ModelError(f"{name} holds one array, not one for each input: write it with numpy.savez")
             arrays = {key: archive[key] for key in archive.files}
     except FileNotFoundError:
