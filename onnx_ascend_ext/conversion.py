@@ -1,0 +1,229 @@
+"""Converts models: finds the gradients that a kernel computes and rewrites them to its nodes, and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import onnx
+
+from onnx_ascend_ext import catalog, model_files
+from onnx_ascend_ext.errors import AscendExtError, ModelError
+from onnx_ascend_ext.graph import ModelIndex
+from onnx_ascend_ext.matching import Findings, NearMiss, find
+from onnx_ascend_ext.rewriting import Plan, apply, inline_kernels, plan
+
+if TYPE_CHECKING:
+    from onnx_ascend_ext.catalog import Kernel
+    from onnx_ascend_ext.model_files import Progress, SavedFiles
+
+_SHOWN = 10
+"""How many matches and near misses a summary lists."""
+
+
+@dataclass(kw_only=True)
+class Inspection(Findings):
+    """What was found in a model.
+
+    Attributes:
+        matches: the gradients that become kernel nodes, in the model's order.
+        near_misses: the places that look like one and stay, with the reason.
+        warnings: what else a user should know, one line each.
+        source: the model's file, None for an `onnx.ModelProto`.
+    """
+
+    source: Path | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The findings as JSON data, `schema` 1; the keys are those of `Match` and `NearMiss`."""
+        return {
+            "schema": 1,
+            "matches": [
+                {
+                    "kernel": match.kernel,
+                    "scope": match.scope,
+                    "nodes": list(match.nodes),
+                    "inputs": dict(match.inputs),
+                    "result": match.result,
+                    "origin": match.origin,
+                    "proven_sigmoid": match.proven_sigmoid,
+                }
+                for match in self.matches
+            ],
+            "near_misses": [asdict(near_miss) for near_miss in self.near_misses],
+            "warnings": list(self.warnings),
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.source or 'model'}: {_count(len(self.matches), 'match', 'matches')}, "
+            f"{_count(len(self.near_misses), 'near miss', 'near misses')}"
+        ]
+        for match in self.matches[:_SHOWN]:
+            operands = ", ".join(match.inputs.values())
+            lines.append(f"  {match.result} = {match.kernel}({operands})  [{match.scope}]")
+        for miss in self.near_misses[:_SHOWN]:
+            lines.append(f"  {miss.node} stays: {miss.reason}  [{miss.scope}]")
+        if len(self.matches) > _SHOWN or len(self.near_misses) > _SHOWN:
+            lines.append("  ...")
+        lines.extend(f"  warning: {warning}" for warning in self.warnings)
+        return "\n".join(lines)
+
+
+@dataclass(kw_only=True)
+class Conversion(Inspection):
+    """A converted model and what was found in it.
+
+    Attributes:
+        model: the converted model; its external data, if any, is not loaded and lies beside `source`.
+    """
+
+    model: onnx.ModelProto = field(repr=False)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        external_data: Literal["copy", "link"] = "copy",
+        progress: Progress | None = None,
+    ) -> SavedFiles:
+        """Writes the converted model in one step: the file is the old one or the whole new one.
+
+        Args:
+            path: the file to write; `source` itself is fine.
+            external_data: in another folder than that of `source`, whether the files that hold weights are
+                copied there or hard-linked.
+            progress: is told about long copies.
+
+        Raises:
+            ModelError: `path` cannot be written, or the external data cannot be used.
+        """
+        return model_files.save(
+            self.model, path, source=self.source, external_data=external_data, progress=progress
+        )
+
+
+def convert(
+    model: onnx.ModelProto | str | os.PathLike[str],
+    *,
+    relaxed: bool = False,
+    only: Iterable[str] | None = None,
+    exclude: Iterable[str] | None = None,
+) -> Conversion:
+    """Rewrites every gradient that a kernel computes to one node of that kernel.
+
+    The model carries the kernel's ONNX function, so that any runtime can still run it. Whatever is not part
+    of a gradient is kept as it is. A converted model converts to itself.
+
+    Args:
+        model: a model, which is not changed, or the path of a model file.
+        relaxed: also rewrite spellings that are more accurate than the kernel near 0 and 1, such as
+            `y * Sigmoid(-x)`.
+        only: names of the kernels to use; None for all.
+        exclude: names of kernels not to use.
+
+    Raises:
+        ModelError: the model cannot be read or converted.
+        AscendExtError: `only` or `exclude` names a kernel that does not exist.
+    """
+    kernels = _chosen(only, exclude)
+    proto, source = _opened(model)
+    if source is None:
+        original, proto = proto, onnx.ModelProto()
+        proto.CopyFrom(original)
+    conversion = Conversion(model=proto, source=source)
+    with _blaming(source):
+        planned, index = _examine(proto, kernels, relaxed, conversion)
+        conversion.warnings.extend(apply(planned, index))
+    return conversion
+
+
+def inspect(
+    model: onnx.ModelProto | str | os.PathLike[str],
+    *,
+    relaxed: bool = False,
+    only: Iterable[str] | None = None,
+    exclude: Iterable[str] | None = None,
+) -> Inspection:
+    """Finds what `convert` would rewrite, with the same arguments and errors, and changes nothing."""
+    kernels = _chosen(only, exclude)
+    proto, source = _opened(model)
+    inspection = Inspection(source=source)
+    with _blaming(source):
+        _examine(proto, kernels, relaxed, inspection)
+    return inspection
+
+
+def restore(model: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
+    """Takes a converted model back to standard operators, by writing out the kernels' function bodies.
+
+    The kernels' functions and the import of their domain go; everything else is kept.
+
+    Args:
+        model: a model, which is not changed, or the path of a model file.
+
+    Raises:
+        ModelError: the model cannot be read, or has a kernel node whose body is not known.
+    """
+    proto, source = _opened(model)
+    if source is None:
+        original, proto = proto, onnx.ModelProto()
+        proto.CopyFrom(original)
+    with _blaming(source):
+        inline_kernels(proto, catalog.load())
+    return proto
+
+
+def _examine(
+    model: onnx.ModelProto, kernels: Mapping[str, Kernel], relaxed: bool, report: Findings
+) -> tuple[Plan, ModelIndex]:
+    """Finds and plans, and tells `report` what will and what will not be rewritten."""
+    index = ModelIndex(model)
+    sites, findings = find(index, list(kernels.values()), relaxed=relaxed)
+    planned = plan(index, sites, kernels)
+    report.matches.extend(site.match for site, _ in planned.sites)
+    report.near_misses.extend(findings.near_misses)
+    for site, reason in planned.refused:
+        report.near_misses.append(NearMiss(site.match.nodes[-1], site.match.scope, reason))
+    report.warnings.extend(findings.warnings)
+    return planned, index
+
+
+def _chosen(only: Iterable[str] | None, exclude: Iterable[str] | None) -> dict[str, Kernel]:
+    kernels = catalog.load()
+    wanted = list(kernels) if only is None else _names(only)
+    unwanted = [] if exclude is None else _names(exclude)
+    for name in (*wanted, *unwanted):
+        if name not in kernels:
+            raise AscendExtError(f"there is no kernel {name!r}: the kernels are {', '.join(kernels)}")
+    return {name: kernels[name] for name in kernels if name in wanted and name not in unwanted}
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _opened(model: onnx.ModelProto | str | os.PathLike[str]) -> tuple[onnx.ModelProto, Path | None]:
+    if isinstance(model, onnx.ModelProto):
+        return model, None
+    if isinstance(model, str | os.PathLike):
+        path = Path(model)
+        return model_files.load(path), path
+    raise TypeError(f"model must be an onnx.ModelProto or a path, not {type(model).__name__}")
+
+
+@contextmanager
+def _blaming(source: Path | None) -> Iterator[None]:
+    """Puts the file's name before what is wrong with a model."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{source}: {error}") if source else error from error
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"

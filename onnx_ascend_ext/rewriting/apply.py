@@ -1,0 +1,99 @@
+"""Carries out a plan."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import onnx
+
+from onnx_ascend_ext.catalog import DOMAIN
+from onnx_ascend_ext.graph import ModelIndex, Scope
+from onnx_ascend_ext.matching import Site
+from onnx_ascend_ext.rewriting.field_edits import edit_nodes, remove_where
+from onnx_ascend_ext.rewriting.liveness import Liveness
+from onnx_ascend_ext.rewriting.names import FreshNames
+from onnx_ascend_ext.rewriting.opsets import import_kernels
+from onnx_ascend_ext.rewriting.plan import Plan
+from onnx_ascend_ext.rewriting.replacement import reads, replace_root
+
+_IR_OF_FUNCTIONS = 8
+"""The IR version that model-local functions belong to."""
+
+_IR_OF_CONSTANT_INITIALIZERS = 4
+"""Before this IR version every initializer is a graph input too, and ONNX Runtime holds it constant."""
+
+
+def apply(planned: Plan, index: ModelIndex) -> list[str]:
+    """Rewrites a model as planned; the index is of no use any more afterwards.
+
+    Args:
+        planned: what to rewrite.
+        index: the model, which is changed in place.
+
+    Returns:
+        What a user should know about the result, one line each.
+    """
+    if not planned.sites:
+        return []
+    model = index.model
+    roots = {(site.scope, site.root): (site, dtype) for site, dtype in planned.sites}
+    liveness = Liveness(index, {place: reads(site) for place, (site, _) in roots.items()})
+    names = FreshNames(model)
+    inserted: dict[Scope, dict[int, list[onnx.NodeProto]]] = defaultdict(dict)
+    for (scope, root), (site, dtype) in roots.items():
+        if root in liveness.dead_nodes[scope]:
+            continue
+        before = replace_root(site, dtype, _removed(site, liveness), names)
+        if before:
+            inserted[scope][root] = before
+    for scope in index.scopes:
+        edit_nodes(scope.container.node, liveness.dead_nodes[scope], inserted[scope])
+        _forget_values(scope, liveness)
+    import_kernels(model)
+    for scope in dict.fromkeys(site.scope for site, _ in planned.sites):
+        outermost = list(scope.enclosing())[-1]
+        if outermost.kind == "function":
+            import_kernels(outermost.container)
+    return _add_functions(model, planned.functions)
+
+
+def _removed(site: Site, liveness: Liveness) -> list[onnx.NodeProto]:
+    """The nodes of a site that die, without its root."""
+    places = [*((site.scope, node) for node in site.covered if node != site.root), *site.captured]
+    return [scope.nodes[node] for scope, node in places if node in liveness.dead_nodes[scope]]
+
+
+def _forget_values(scope: Scope, liveness: Liveness) -> None:
+    container, values = scope.container, liveness.dead_values[scope]
+    initializers = liveness.dead_initializers[scope]
+    if initializers:
+        remove_where(container.initializer, lambda tensor: tensor.name in initializers)
+        remove_where(container.sparse_initializer, lambda tensor: tensor.values.name in initializers)
+    gone = values | initializers
+    if gone:
+        remove_where(container.value_info, lambda value: value.name in gone)
+        if isinstance(container, onnx.GraphProto):
+            remove_where(container.quantization_annotation, lambda entry: entry.tensor_name in gone)
+
+
+def _add_functions(model: onnx.ModelProto, functions: Mapping[str, onnx.FunctionProto]) -> list[str]:
+    """Adds functions to a model or updates them, and raises its IR version where they need it."""
+    present = {function.name: function for function in model.functions if function.domain == DOMAIN}
+    for name, function in functions.items():
+        if name in present:
+            present[name].CopyFrom(function)
+        else:
+            model.functions.add().CopyFrom(function)
+    old = model.ir_version
+    if old >= _IR_OF_FUNCTIONS:
+        return []
+    inputs = {value.name for value in model.graph.input}
+    if old < _IR_OF_CONSTANT_INITIALIZERS and any(t.name in inputs for t in model.graph.initializer):
+        return [
+            f"IR version {old} is kept, although local functions belong to {_IR_OF_FUNCTIONS}: from "
+            f"{_IR_OF_CONSTANT_INITIALIZERS} on, ONNX Runtime lets a caller override initializers that are graph "
+            "inputs as well"
+        ]
+    model.ir_version = _IR_OF_FUNCTIONS
+    return [f"IR version raised from {old} to {_IR_OF_FUNCTIONS}, which local functions belong to"]
