@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
+import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,14 +41,15 @@ Command = Callable[..., Ended]
 
 
 @pytest.fixture(scope="session")
-def onnx_ascend() -> Command:
+def onnx_ascend(tmp_path_factory: pytest.TempPathFactory) -> Command:
     """Runs the installed command in a process of its own, as a user would."""
+    program = Path(sysconfig.get_path("scripts")) / "onnx-ascend"
+    elsewhere = tmp_path_factory.mktemp("cwd")
 
     def run(*arguments: object, cwd: Path | None = None, **environment: str) -> Ended:
-        program = [sys.executable, "-c", "from onnx_ascend_ext.command import main; main()"]
         ended = subprocess.run(
-            [*program, *map(str, arguments)],
-            cwd=cwd,
+            [program, *map(str, arguments)],
+            cwd=cwd or elsewhere,
             env=os.environ | environment,
             capture_output=True,
             text=True,

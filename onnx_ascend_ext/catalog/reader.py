@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import re
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from onnx_ascend_ext import resources
 from onnx_ascend_ext.catalog.kernel import AclnnBinding, ForeignAttribute, ForeignNode, Kernel
 from onnx_ascend_ext.errors import CatalogError
 
@@ -31,7 +31,7 @@ def load() -> Mapping[str, Kernel]:
     Raises:
         CatalogError: a kernel file is missing or not valid.
     """
-    return load_from(importlib.resources.files("onnx_ascend_ext") / "converters")
+    return load_from(resources.folder("converters"))
 
 
 def load_from(directory: Traversable) -> Mapping[str, Kernel]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.resources
 from pathlib import Path
+
+from onnx_ascend_ext import resources
 
 LIBRARY_NAME = "libonnx_ascend_ext.so"
 EP_NAME = "AscendExecutionProvider"
@@ -39,8 +40,7 @@ def library_path() -> Path:
     Raises:
         FileNotFoundError: the package was not built; the message names the folder and the cure.
     """
-    resource = importlib.resources.files("onnx_ascend_ext") / "lib" / LIBRARY_NAME
-    path = Path(str(resource))
+    path = Path(str(resources.folder("lib") / LIBRARY_NAME))
     if not path.is_file():
         raise FileNotFoundError(
             f"{LIBRARY_NAME} is not in {path.parent}: install the package with "

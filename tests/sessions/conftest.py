@@ -38,12 +38,14 @@ def model() -> onnx.ModelProto:
 
 
 @pytest.fixture(scope="session")
-def python() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a program in a fresh interpreter."""
+def python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a program in a fresh interpreter, away from the checkout, whose sources would shadow the package."""
+    elsewhere = tmp_path_factory.mktemp("cwd")
 
     def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", program],
+            cwd=elsewhere,
             env=os.environ | environment,
             capture_output=True,
             text=True,
