@@ -39,7 +39,7 @@ def model() -> onnx.ModelProto:
 
 @pytest.fixture(scope="session")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a program in a fresh interpreter, away from the checkout, whose sources would shadow the package."""
+    """Runs a program in a fresh interpreter, outside the checkout: its sources would shadow the package."""
     elsewhere = tmp_path_factory.mktemp("cwd")
 
     def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
