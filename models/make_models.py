@@ -1,11 +1,11 @@
 """Make the training graphs of this folder again, each with the exporter that it stands for.
 
 `python models/make_models.py CASE...` writes `models/CASE/`: the graph, its inputs and, where stock ONNX
-Runtime can run it, the outputs that it gives with all optimisations off. The exporters are the extra `models`;
-the `ort_*` cases need onnxruntime-training, which takes onnxruntime's place and numpy 1, and so a second
-environment with the extra `models-ort`. `case.json` says what a case is for and is written by hand. With the
-versions of those extras every graph comes out byte for byte (the checkpoints of ort_lenet_sigmoid and ort_deep
-hold other random weights).
+Runtime can run it, the outputs that it gives with all optimisations off. The exporters are the extra
+`models`; the `ort_*` cases need onnxruntime-training, which takes onnxruntime's place and numpy 1, and so a
+second environment with the extra `models-ort`. `case.json` says what a case is for and is written by hand.
+With the versions of those extras every graph comes out byte for byte (the checkpoints of ort_lenet_sigmoid
+and ort_deep hold other random weights).
 """
 
 from __future__ import annotations

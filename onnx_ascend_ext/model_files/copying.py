@@ -61,38 +61,47 @@ def _unheard(_count: int) -> None:
 
 @contextmanager
 def opened(file: DataFile) -> Iterator[int]:
-    """Yield a descriptor to read `file`, which must still be the file that was checked.
+    """Yield a descriptor to read `file`, which must be the file that was checked, and stay as it is.
 
     Raises:
-        ModelError: another file has taken its place.
+        ModelError: another file has taken its place, or it was written to within the block.
     """
     fd = os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        status = os.fstat(fd)
-        if (status.st_dev, status.st_ino) != file.device_and_inode or status.st_size != file.size:
-            raise ModelError(f"{shown(file.path)}: changed while the model was being saved")
+        before = os.fstat(fd)
+        if (before.st_dev, before.st_ino) != file.device_and_inode or before.st_size != file.size:
+            raise ModelError(_has_changed(file))
         yield fd
+        after = os.fstat(fd)
+        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            raise ModelError(_has_changed(file))
     finally:
         os.close(fd)
+
+
+def _has_changed(file: DataFile) -> str:
+    return f"{shown(file.path)}: changed while the model was being saved"
 
 
 def copy(source: int, target: int, size: int, advance: Callable[[int], None]) -> None:
     """Copy the `size` bytes of one descriptor to another, empty one; holes stay holes.
 
     Raises:
-        OSError: reading or writing failed, or the source has become shorter.
+        OSError: reading or writing failed.
     """
     os.ftruncate(target, size)
     done = 0
     for start, end in _extents(source, size):
-        advance(start - done)
+        if start > done:
+            advance(start - done)
         position = start
         while position < end:
             count = _copy_some(source, target, position, end - position)
             position += count
             advance(count)
         done = end
-    advance(size - done)
+    if size > done:
+        advance(size - done)
 
 
 def is_same_content(source: int, path: Path, size: int, advance: Callable[[int], None]) -> bool:
