@@ -92,7 +92,7 @@ def _add_functions(model: onnx.ModelProto, functions: Mapping[str, onnx.Function
     if old < _IR_OF_CONSTANT_INITIALIZERS and any(t.name in inputs for t in model.graph.initializer):
         return [
             f"IR version {old} is kept, although local functions belong to {_IR_OF_FUNCTIONS}: from "
-            f"{_IR_OF_CONSTANT_INITIALIZERS} on, ONNX Runtime lets a caller override initializers that are graph "
+            f"{_IR_OF_CONSTANT_INITIALIZERS} on, a caller could override the initializers, which are graph "
             "inputs as well"
         ]
     model.ir_version = _IR_OF_FUNCTIONS

@@ -13,7 +13,7 @@ from onnx_ascend_ext.rewriting.bodies import Importer, bodies
 from onnx_ascend_ext.rewriting.field_edits import edit_nodes, remove_where
 from onnx_ascend_ext.rewriting.function_body import UnfitError, fit_function, recognise_function
 from onnx_ascend_ext.rewriting.names import FreshNames
-from onnx_ascend_ext.rewriting.opsets import default_opset
+from onnx_ascend_ext.rewriting.opsets import align_opset, default_opset
 from onnx_ascend_ext.rewriting.provenance import without_provenance
 
 
@@ -37,8 +37,11 @@ def inline_kernels(model: onnx.ModelProto, kernels: Mapping[str, Kernel]) -> int
     names = FreshNames(model)
     replaced = 0
     for body, importer in list(bodies(model)):
-        if isinstance(importer, onnx.FunctionProto) and importer.domain == DOMAIN:
-            continue
+        if isinstance(importer, onnx.FunctionProto):
+            if importer.domain == DOMAIN:
+                continue
+            if any(node.domain == DOMAIN for node in body.node):
+                align_opset(importer, model)
         inserted: dict[int, list[onnx.NodeProto]] = {}
         for position, node in enumerate(body.node):
             if node.domain == DOMAIN:

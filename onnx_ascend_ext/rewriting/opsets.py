@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import onnx
+import onnx.defs
 
 from onnx_ascend_ext.catalog import DOMAIN, DOMAIN_VERSION
 from onnx_ascend_ext.errors import ModelError
-from onnx_ascend_ext.rewriting.bodies import Importer
+from onnx_ascend_ext.rewriting.bodies import Importer, bodies
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
 """The two spellings of ONNX's own domain."""
@@ -30,6 +31,35 @@ def body_opset(model: onnx.ModelProto) -> int | None:
         (opset for importer in (model, *model.functions) if (opset := default_opset(importer)) is not None),
         None,
     )
+
+
+def align_opset(function: onnx.FunctionProto, model: onnx.ModelProto) -> None:
+    """Lets a function import ONNX's own domain at the model's version, where its nodes mean the same there.
+
+    `onnx.checker` asks of every node of a function that its operator is the same at both versions, which
+    those that are about to be added may not be.
+    """
+    own, outer = default_opset(function), default_opset(model)
+    if own is None or outer is None or own == outer:
+        return
+    used = {
+        node.op_type
+        for body, importer in bodies(model)
+        if importer is function
+        for node in body.node
+        if node.domain in DEFAULT_DOMAINS
+    }
+    if all(_since_version(op_type, own) == _since_version(op_type, outer) for op_type in used):
+        for entry in function.opset_import:
+            if entry.domain in DEFAULT_DOMAINS:
+                entry.version = outer
+
+
+def _since_version(op_type: str, opset: int) -> int | None:
+    try:
+        return int(onnx.defs.get_schema(op_type, opset, "").since_version)
+    except onnx.defs.SchemaError:
+        return None
 
 
 def import_kernels(importer: Importer) -> None:
