@@ -15,6 +15,7 @@ from onnx_ascend_ext import catalog, model_files
 from onnx_ascend_ext.errors import AscendExtError, ModelError
 from onnx_ascend_ext.graph import ModelIndex
 from onnx_ascend_ext.matching import Findings, NearMiss, find
+from onnx_ascend_ext.portable import PortableReport, attach
 from onnx_ascend_ext.rewriting import Plan, apply, inline_kernels, plan
 
 if TYPE_CHECKING:
@@ -80,9 +81,23 @@ class Conversion(Inspection):
 
     Attributes:
         model: the converted model; its external data, if any, is not loaded and lies beside `source`.
+        portable: what became of the training-only operators; None where they were not to be replaced.
     """
 
     model: onnx.ModelProto = field(repr=False)
+    portable: PortableReport | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As for an inspection, with `portable` where the training-only operators were to be replaced."""
+        document = super().to_dict()
+        if self.portable is not None:
+            document["portable"] = self.portable.to_dict()
+        return document
+
+    def __str__(self) -> str:
+        if self.portable is None:
+            return super().__str__()
+        return f"{super().__str__()}\n{self.portable}"
 
     def save(
         self,
@@ -113,6 +128,7 @@ def convert(
     relaxed: bool = False,
     only: Iterable[str] | None = None,
     exclude: Iterable[str] | None = None,
+    portable: bool = False,
 ) -> Conversion:
     """Rewrites every gradient that a kernel computes to one node of that kernel.
 
@@ -125,6 +141,9 @@ def convert(
             `y * Sigmoid(-x)`.
         only: names of the kernels to use; None for all.
         exclude: names of kernels not to use.
+        portable: also make the model run on stock ONNX Runtime, where it comes from a training build of it: each
+            operator that only those have and no kernel computes becomes a function of standard operators. What an
+            operator overwrote is another output of the model instead; `portable.updates` of the result says which.
 
     Raises:
         ModelError: the model cannot be read or converted.
@@ -139,6 +158,9 @@ def convert(
     with _blaming(source):
         planned, index = _examine(proto, kernels, relaxed, conversion)
         conversion.warnings.extend(apply(planned, index))
+        if portable:
+            conversion.portable, warnings = attach(proto, catalog.load_portable())
+            conversion.warnings.extend(warnings)
     return conversion
 
 

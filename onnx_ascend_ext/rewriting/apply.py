@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 
 import onnx
 
-from onnx_ascend_ext.catalog import DOMAIN
 from onnx_ascend_ext.graph import ModelIndex, Scope
 from onnx_ascend_ext.matching import Site
 from onnx_ascend_ext.rewriting.field_edits import edit_nodes, remove_where
+from onnx_ascend_ext.rewriting.functions import add_functions
 from onnx_ascend_ext.rewriting.liveness import Liveness
 from onnx_ascend_ext.rewriting.names import FreshNames
 from onnx_ascend_ext.rewriting.opsets import import_kernels
 from onnx_ascend_ext.rewriting.plan import Plan
 from onnx_ascend_ext.rewriting.replacement import reads, replace_root
-
-_IR_OF_FUNCTIONS = 8
-"""The IR version that model-local functions belong to."""
-
-_IR_OF_CONSTANT_INITIALIZERS = 4
-"""Before this IR version every initializer is a graph input too, and ONNX Runtime holds it constant."""
-
 
 def apply(planned: Plan, index: ModelIndex) -> list[str]:
     """Rewrites a model as planned; the index is of no use any more afterwards.
@@ -55,7 +47,7 @@ def apply(planned: Plan, index: ModelIndex) -> list[str]:
         outermost = list(scope.enclosing())[-1]
         if outermost.kind == "function":
             import_kernels(outermost.container)
-    return _add_functions(model, planned.functions)
+    return add_functions(model, planned.functions.values())
 
 
 def _removed(site: Site, liveness: Liveness) -> list[onnx.NodeProto]:
@@ -75,25 +67,3 @@ def _forget_values(scope: Scope, liveness: Liveness) -> None:
         remove_where(container.value_info, lambda value: value.name in gone)
         if isinstance(container, onnx.GraphProto):
             remove_where(container.quantization_annotation, lambda entry: entry.tensor_name in gone)
-
-
-def _add_functions(model: onnx.ModelProto, functions: Mapping[str, onnx.FunctionProto]) -> list[str]:
-    """Adds functions to a model or updates them, and raises its IR version where they need it."""
-    present = {function.name: function for function in model.functions if function.domain == DOMAIN}
-    for name, function in functions.items():
-        if name in present:
-            present[name].CopyFrom(function)
-        else:
-            model.functions.add().CopyFrom(function)
-    old = model.ir_version
-    if old >= _IR_OF_FUNCTIONS:
-        return []
-    inputs = {value.name for value in model.graph.input}
-    if old < _IR_OF_CONSTANT_INITIALIZERS and any(t.name in inputs for t in model.graph.initializer):
-        return [
-            f"IR version {old} is kept, although local functions belong to {_IR_OF_FUNCTIONS}: from "
-            f"{_IR_OF_CONSTANT_INITIALIZERS} on, a caller could override the initializers, which are graph "
-            "inputs as well"
-        ]
-    model.ir_version = _IR_OF_FUNCTIONS
-    return [f"IR version raised from {old} to {_IR_OF_FUNCTIONS}, which local functions belong to"]

@@ -1,0 +1,76 @@
+"""The gradient of convolution, of any rank."""
+
+from __future__ import annotations
+
+from onnx_ascend_ext.portable.body import Body
+from onnx_ascend_ext.portable.windows import (
+    Windows,
+    pad_spatially,
+    same_pads,
+    scatter,
+    windows_of,
+)
+
+
+def conv_grad(body: Body) -> None:
+    """`ConvGrad`: dX is a transposed convolution of dY with W, dW a convolution of X with dY, dB a sum of dY."""
+    node = body.node
+    shape_of_w, shape_of_x = node.shape("W"), node.shape("X")
+    known = [size or 0 for size in shape_of_w[2:]] if shape_of_w else []
+    windows = windows_of(node, known if all(known) else [])
+    sizes = shape_of_x[2:] if shape_of_x else None
+    if body.has("dX"):
+        target = body.dimensions("X", windows.spatial_axes)
+        group = node.integer("group")
+        body.result("dX", scatter(body, windows, "dY", "W", sizes, target, group))
+    if body.has("dW"):
+        body.result("dW", _weight_gradient(body, windows, sizes))
+    if body.has("dB"):
+        body.result("dB", body.with_axes("ReduceSum", "dY", [0, *windows.spatial_axes], keepdims=0))
+
+
+def _weight_gradient(body: Body, windows: Windows, sizes: list[int | None] | None) -> str:
+    """A convolution of X with dY as its kernel.
+
+    The samples take the place of the channels that are summed over, and strides and dilations change places. With
+    groups, the channels of one group are the batch, and the groups stay groups.
+    """
+    group = body.node.integer("group")
+    rank = windows.rank
+    exchanged = [1, 0, *range(2, 2 + rank)]
+    images = "X"
+    pads = windows.pads_for(sizes)
+    if pads is None:
+        before, after = same_pads(body, windows, body.dimensions("X", windows.spatial_axes))
+        images = pad_spatially(body, windows, images, before, after)
+        pads = [(0, 0)] * rank
+    kernels = body.op("Transpose", "dY", perm=exchanged, out="kernels")
+    gradient = body.op(
+        "Conv",
+        _samples_as_channels(body, windows, images, group),
+        kernels,
+        group=group,
+        strides=windows.dilations,
+        dilations=windows.strides,
+        pads=[*(before for before, _ in pads), *(after for _, after in pads)],
+        out="correlation",
+    )
+    # Where the last window does not end at the end of X, elements behind the kernel's are left over.
+    starts, ends = body.constant([0] * rank), body.constant(windows.kernel)
+    gradient = body.op("Slice", gradient, starts, ends, body.constant(windows.spatial_axes))
+    return body.op("Transpose", gradient, perm=exchanged)
+
+
+def _samples_as_channels(body: Body, windows: Windows, images: str, group: int) -> str:
+    """[samples, group * channels, ...] as [channels, group * samples, ...]."""
+    rank = windows.rank
+    if group == 1:
+        return body.op("Transpose", images, perm=[1, 0, *range(2, 2 + rank)])
+    samples = body.dimensions(images, [0])
+    spatial = body.dimensions(images, windows.spatial_axes)
+    rest = body.constant([-1])
+    split = body.concat(samples, body.constant([group]), rest, spatial)
+    grouped = body.op("Reshape", images, split, out="grouped")
+    exchanged = body.op("Transpose", grouped, perm=[2, 1, 0, *range(3, 3 + rank)])
+    channels = body.op("Mul", samples, body.constant([group]))
+    return body.op("Reshape", exchanged, body.concat(rest, channels, spatial))

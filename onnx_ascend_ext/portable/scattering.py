@@ -1,0 +1,58 @@
+"""Adding values to places of a tensor of zeros: what every gradient of an indexing operator does."""
+
+from __future__ import annotations
+
+from onnx_ascend_ext.portable.body import Body
+from onnx_ascend_ext.portable.errors import NoBodyError
+
+_OPSET_OF_REDUCTION = 16
+"""The first opset whose ScatterElements adds."""
+
+
+def can_add(body: Body) -> bool:
+    """Whether values that meet at one place can be added."""
+    return body.opset >= _OPSET_OF_REDUCTION
+
+
+def scatter_add(body: Body, positions: str, values: str, shape: str, *, distinct: bool) -> str:
+    """A tensor of zeros to which values have been added.
+
+    Args:
+        body: the body to write to.
+        positions: where each value goes, counted through the whole tensor; int64.
+        values: the values, as many as positions; an input of the node.
+        shape: the shape of the tensor, 1-D.
+        distinct: whether no two positions are equal.
+
+    Raises:
+        NoBodyError: positions may be equal, and the opset has no way to add what meets there.
+    """
+    if not distinct and not can_add(body):
+        raise NoBodyError(
+            f"gradients that meet at one place have to be added, which needs opset {_OPSET_OF_REDUCTION} or newer and "
+            f"the model is at {body.opset}: export the model that it was made from at a newer opset"
+        )
+    flat = body.constant([-1])
+    zeros = body.op("Expand", body.constant_like(0, values), _count(body, shape), out="zeros")
+    reduction = {} if distinct else {"reduction": "add"}
+    summed = body.op(
+        "ScatterElements",
+        zeros,
+        body.op("Reshape", positions, flat),
+        body.op("Reshape", values, flat),
+        axis=0,
+        out="scattered",
+        **reduction,
+    )
+    return body.op("Reshape", summed, shape)
+
+
+def places(body: Body, shape: str) -> str:
+    """A tensor of a shape whose elements count from 0 in row-major order; int64."""
+    count = body.op("ReduceProd", shape, keepdims=0)
+    numbers = body.op("Range", body.constant(0), count, body.constant(1))
+    return body.op("Reshape", numbers, shape, out="places")
+
+
+def _count(body: Body, shape: str) -> str:
+    return body.op("ReduceProd", shape, keepdims=1)
