@@ -1,0 +1,150 @@
+"""Data sets for training: `.npz` files with one array for each input, examples along the first axis."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onnx_ascend_ext.errors import ModelError
+from onnx_ascend_ext.model_files.wording import reason, shown
+
+Array = npt.NDArray[Any]
+Batch = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Examples.
+
+    Attributes:
+        arrays: an array for each input by name; all have `count` as the first dimension.
+        count: number of examples.
+    """
+
+    arrays: Mapping[str, Array]
+    count: int
+
+    def batches(
+        self, size: int, *, generator: np.random.Generator | None = None, drop_last: bool = False
+    ) -> Iterator[dict[str, Array]]:
+        """The examples in batches, in order or, with a generator, shuffled.
+
+        Args:
+            size: examples in a batch; the last one may be smaller.
+            generator: gives the order.
+            drop_last: leave out a smaller last batch.
+        """
+        order = None if generator is None else generator.permutation(self.count)
+        for start in range(0, self.batch_count(size, drop_last=drop_last) * size, size):
+            chosen: Any = slice(start, start + size) if order is None else order[start : start + size]
+            yield {name: np.ascontiguousarray(array[chosen]) for name, array in self.arrays.items()}
+
+    def batch_count(self, size: int, *, drop_last: bool = False) -> int:
+        """How many batches `batches` gives."""
+        return self.count // size if drop_last else -(-self.count // size)
+
+
+def read_dataset(path: str | os.PathLike[str], inputs: Iterable[Any]) -> Dataset:
+    """Reads a data set.
+
+    Args:
+        path: the `.npz` file; arrays that no input is named after are refused.
+        inputs: the inputs of a batch, from `get_inputs()` of an `onnxruntime.InferenceSession`.
+
+    Raises:
+        ModelError: the file is no `.npz` file, or its arrays do not fit the inputs.
+    """
+    arrays = read_npz(path, "with an array for each input")
+    declared = {value.name: value for value in inputs}
+    where = shown(Path(path))
+    missing = [name for name in declared if name not in arrays]
+    unknown = [name for name in arrays if name not in declared]
+    if missing or unknown:
+        parts = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has unknown {', '.join(unknown)}"] * bool(unknown)
+        raise ModelError(f"{where}: {' and '.join(parts)}; a batch's inputs are {', '.join(declared)}")
+    fitted = {}
+    for name, value in declared.items():
+        try:
+            fitted[name] = fit(arrays[name], value)
+        except ModelError as error:
+            raise ModelError(f"{where}: {error}") from None
+    counts = {name: array.shape[0] for name, array in fitted.items()}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise ModelError(f"{where}: its arrays have different numbers of examples: {listed}")
+    count = next(iter(counts.values()), 0)
+    if not count:
+        raise ModelError(f"{where}: holds no examples")
+    return Dataset(fitted, count)
+
+
+def fit(array: Array, value: Any) -> Array:
+    """An array with the type of an input, C-contiguous.
+
+    Args:
+        array: examples along the first axis.
+        value: the input, from `get_inputs()`.
+
+    Raises:
+        ModelError: the type cannot be converted without loss of range, or a dimension after the first differs.
+    """
+    from onnx_ascend_ext.sessions.values import dtype_of
+
+    dtype = dtype_of(value.type)
+    array = np.asarray(array)
+    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+        array = array.view(dtype)  # an .npz file keeps bfloat16 as raw bytes
+    if array.dtype != dtype:
+        if not _converts(array, dtype):
+            raise ModelError(f"{value.name} is {array.dtype}, and the model takes {dtype}")
+        array = array.astype(dtype)
+    shape = list(value.shape)
+    # A dimension without a size is a name or None.
+    fits = len(shape) == array.ndim and all(
+        not isinstance(size, int) or size < 0 or size == actual
+        for size, actual in zip(shape[1:], array.shape[1:], strict=True)
+    )
+    if not fits or not array.ndim:
+        raise ModelError(f"{value.name} has the shape {list(array.shape)}, and the model takes {shape}")
+    return np.ascontiguousarray(array)
+
+
+def _converts(array: Array, dtype: np.dtype[Any]) -> bool:
+    if array.dtype.kind in "iu" and dtype.kind in "iu" and array.size:
+        limits = np.iinfo(dtype)
+        return bool(limits.min <= array.min() and array.max() <= limits.max)
+    if array.dtype.kind in "biu":
+        return dtype.kind in "f" or np.can_cast(array.dtype, dtype, "safe")
+    return np.can_cast(array.dtype, dtype, "same_kind")
+
+
+def read_npz(path: str | os.PathLike[str], what: str) -> dict[str, Array]:
+    """The arrays of an `.npz` file by name.
+
+    Args:
+        path: the file.
+        what: what it should hold, for the messages.
+
+    Raises:
+        ModelError: there is no such file, or it is of another kind.
+    """
+    where = shown(Path(path))
+    try:
+        with Path(path).open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise ModelError(f"{where}: holds one array alone, and should be an .npz file {what}")
+            return {key: archive[key] for key in archive.files}
+    except OSError as error:
+        raise ModelError(f"{where}: cannot be read: {reason(error)}") from None
+    except (ValueError, EOFError, TypeError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise ModelError(
+            f"{where}: is not an .npz file of plain arrays, {what}: {' '.join(str(error).split())}"
+        ) from None

@@ -1,0 +1,94 @@
+"""The state of a training as an `.npz` file: parameters under their names, the optimiser's state beside them."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onnx_ascend_ext.errors import ModelError
+from onnx_ascend_ext.model_files.staging import Transaction, unwinding_on_sigterm
+from onnx_ascend_ext.model_files.wording import reason, shown
+from onnx_ascend_ext.training.checkpoint import Checkpoint, OptimizerGroup, read_checkpoint
+from onnx_ascend_ext.training.dataset import read_npz
+
+Array = npt.NDArray[Any]
+
+_OPTIMIZER = "optimizer/"
+_STEP = f"{_OPTIMIZER}step"
+_LEARNING_RATE = f"{_OPTIMIZER}learning_rate"
+_ZIP_MAGIC = b"PK"
+
+
+def write_state(path: str | os.PathLike[str], parameters: dict[str, Array], state: OptimizerGroup) -> None:
+    """Writes parameters and the state of their optimiser, in one step.
+
+    The file holds each parameter under its name, `optimizer/step`, `optimizer/learning_rate`, and each momentum
+    as `optimizer/MOMENTUM/PARAMETER`.
+
+    Raises:
+        ModelError: the file cannot be written, or a parameter's name begins with `optimizer/`.
+    """
+    path = Path(path)
+    if clash := [name for name in parameters if name.startswith(_OPTIMIZER)]:
+        raise ModelError(f"{shown(path)}: the parameter {clash[0]} has a name that the optimiser's state takes")
+    arrays = dict(parameters)
+    arrays[_STEP] = np.asarray(state.step, dtype=np.int64)
+    arrays[_LEARNING_RATE] = np.asarray(state.initial_learning_rate, dtype=np.float64)
+    for parameter, momentums in state.states.items():
+        for momentum, array in momentums.items():
+            arrays[f"{_OPTIMIZER}{momentum}/{parameter}"] = array
+    try:
+        with unwinding_on_sigterm(), Transaction() as transaction:
+            with transaction.new_file(path, replace=True) as fd, open(fd, "wb", closefd=False) as file:  # noqa: PTH123
+                # numpy.savez takes the names as keywords, of which it needs some itself.
+                with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+                    for name, array in arrays.items():
+                        with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                            np.lib.format.write_array(member, array, allow_pickle=False)
+            transaction.commit()
+    except (OSError, ValueError) as error:
+        words = reason(error) if isinstance(error, OSError) else str(error)
+        raise ModelError(f"{shown(path)}: cannot be written: {words}") from error
+
+
+def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Array], OptimizerGroup | None]:
+    """Reads what `write_state` wrote, an `.npz` file with parameters alone, or a training checkpoint.
+
+    Returns:
+        The parameters, and the state of the optimiser where the file has one.
+
+    Raises:
+        ModelError: the file is none of these.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            is_archive = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
+    except OSError as error:
+        raise ModelError(f"{shown(path)}: cannot be read: {reason(error)}") from None
+    if not is_archive:
+        return _of_checkpoint(path)
+    arrays = read_npz(path, "with an array for each parameter")
+    parameters = {name: array for name, array in arrays.items() if not name.startswith(_OPTIMIZER)}
+    if _STEP not in arrays:
+        return parameters, None
+    state = OptimizerGroup(
+        step=int(arrays[_STEP]), initial_learning_rate=float(arrays.get(_LEARNING_RATE, np.float64(1e-3)))
+    )
+    for name, array in arrays.items():
+        momentum, separator, parameter = name.removeprefix(_OPTIMIZER).partition("/")
+        if name.startswith(_OPTIMIZER) and separator:
+            state.states.setdefault(parameter, {})[momentum] = array
+    return parameters, state
+
+
+def _of_checkpoint(path: Path) -> tuple[dict[str, Array], OptimizerGroup | None]:
+    checkpoint: Checkpoint = read_checkpoint(path)
+    return checkpoint.parameters, next(iter(checkpoint.groups.values()), None)
+
+
