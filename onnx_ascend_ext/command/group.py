@@ -13,6 +13,7 @@ _SUBCOMMANDS = {
     "run": "Run a model and show where each converted node ran.",
     "restore": "Turn a converted model back into standard operators.",
     "bench": "Time a converted model on the NPU and on the CPU.",
+    "train": "Train with the artifacts of onnxruntime-training.",
     "kernels": "List the kernels and the operators they replace.",
     "doctor": "Check ONNX Runtime, CANN, the devices and the kernels.",
 }

@@ -4,8 +4,8 @@ from onnx_ascend_ext.training.checkpoint import (
     Checkpoint,
     OptimizerGroup,
     read_checkpoint,
-    write_checkpoint,
 )
+from onnx_ascend_ext.training.checkpoint_writer import write_checkpoint
 from onnx_ascend_ext.training.trainer import Evaluation, Trainer
 
 __all__ = ["Checkpoint", "Evaluation", "OptimizerGroup", "Trainer", "read_checkpoint", "write_checkpoint"]

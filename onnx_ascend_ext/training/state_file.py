@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from onnx_ascend_ext.errors import ModelError
-from onnx_ascend_ext.model_files.staging import Transaction, unwinding_on_sigterm
 from onnx_ascend_ext.model_files.wording import reason, shown
 from onnx_ascend_ext.training.checkpoint import Checkpoint, OptimizerGroup, read_checkpoint
 from onnx_ascend_ext.training.dataset import read_npz
+from onnx_ascend_ext.training.output_files import write_files
 
 Array = npt.NDArray[Any]
 
@@ -42,18 +42,15 @@ def write_state(path: str | os.PathLike[str], parameters: dict[str, Array], stat
     for parameter, momentums in state.states.items():
         for momentum, array in momentums.items():
             arrays[f"{_OPTIMIZER}{momentum}/{parameter}"] = array
-    try:
-        with unwinding_on_sigterm(), Transaction() as transaction:
-            with transaction.new_file(path, replace=True) as fd, open(fd, "wb", closefd=False) as file:  # noqa: PTH123
-                # numpy.savez takes the names as keywords, of which it needs some itself.
-                with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
-                    for name, array in arrays.items():
-                        with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                            np.lib.format.write_array(member, array, allow_pickle=False)
-            transaction.commit()
-    except (OSError, ValueError) as error:
-        words = reason(error) if isinstance(error, OSError) else str(error)
-        raise ModelError(f"{shown(path)}: cannot be written: {words}") from error
+
+    def write(file: BinaryIO) -> None:
+        # numpy.savez takes the names as keywords, of which it needs some itself.
+        with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+
+    write_files({path: write})
 
 
 def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Array], OptimizerGroup | None]:

@@ -20,7 +20,8 @@ from onnx_ascend_ext.sessions import InferenceSession
 from onnx_ascend_ext.sessions.assignment import node_providers
 from onnx_ascend_ext.sessions.onnxruntime_module import onnxruntime
 from onnx_ascend_ext.training.artifacts import Artifacts, read_artifacts, training_roles
-from onnx_ascend_ext.training.checkpoint import Checkpoint, OptimizerGroup, write_checkpoint
+from onnx_ascend_ext.training.checkpoint import Checkpoint, OptimizerGroup
+from onnx_ascend_ext.training.checkpoint_writer import write_checkpoint
 from onnx_ascend_ext.training.dataset import fit
 from onnx_ascend_ext.training.forward import Classifier, classifier, inference_model, network_outputs
 from onnx_ascend_ext.training.optimizer import read_optimizer

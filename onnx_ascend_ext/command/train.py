@@ -1,0 +1,204 @@
+"""`onnx-ascend train`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onnx_ascend_ext.command import output, report
+from onnx_ascend_ext.command.options import device_options, json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from onnx_ascend_ext.training import Trainer
+    from onnx_ascend_ext.training.epochs import Epoch
+
+
+@click.command("train", short_help="Train with the artifacts of onnxruntime-training.")
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "--data", "data_file", required=True, metavar="FILE.npz", help="An array of examples for each input, by name."
+)
+@click.option("--eval-data", "eval_file", metavar="FILE.npz", help="Examples to evaluate after each epoch.")
+@click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True, help="Passes over the data.")
+@click.option(
+    "--batch-size", type=click.IntRange(min=1), metavar="N", help="Examples in a step; 32 unless the model says."
+)
+@click.option(
+    "--learning-rate",
+    type=click.FloatRange(min=0, min_open=True),
+    help="As in the checkpoint, or 0.001, if not given.",
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of the order of the examples.")
+@click.option("--shuffle/--no-shuffle", default=True, show_default=True, help="A new order for each epoch.")
+@click.option("--load", "load_file", metavar="FILE", help="Go on from a file of --save, or from a checkpoint.")
+@click.option("--save", "save_file", metavar="FILE.npz", help="Write parameters and optimiser state here.")
+@click.option("--export", "export_file", metavar="FILE.onnx", help="Write the trained network here.")
+@click.option("--plot", "plot_file", metavar="FILE.png", help="Draw the loss here; needs the extra `plot`.")
+@click.option(
+    "--threads", type=click.IntRange(min=0), default=0, show_default=True, help="On the CPU; 0 for one per core."
+)
+@device_options
+@json_option
+def command(
+    folder: str,
+    *,
+    data_file: str,
+    eval_file: str | None,
+    epochs: int,
+    batch_size: int | None,
+    learning_rate: float | None,
+    seed: int,
+    shuffle: bool,
+    load_file: str | None,
+    save_file: str | None,
+    export_file: str | None,
+    plot_file: str | None,
+    threads: int,
+    device_id: int,
+    allow_cpu: bool,
+    as_json: bool,
+) -> int:
+    """Train on stock ONNX Runtime, the sigmoid gradients on AscendExecutionProvider.
+
+    DIR holds what onnxruntime-training's generate_artifacts writes: training_model.onnx, checkpoint, and where
+    there are any eval_model.onnx and optimizer_model.onnx.
+    """
+    from onnx_ascend_ext.errors import ModelError
+    from onnx_ascend_ext.sessions.assignment import fallen_back
+    from onnx_ascend_ext.training import Trainer
+    from onnx_ascend_ext.training.dataset import read_dataset
+    from onnx_ascend_ext.training.epochs import fixed_batch_size, train
+    from onnx_ascend_ext.training.output_files import check_target
+
+    for target in (save_file, export_file, plot_file):
+        if target is not None:
+            check_target(target)
+    if plot_file is not None:
+        from onnx_ascend_ext.command.loss_curve import check_plot
+
+        check_plot(plot_file)
+    trainer = Trainer.from_artifacts(folder, device_id=device_id, threads=threads)
+    if (eval_file or export_file) and not trainer.can_evaluate:
+        raise ModelError(f"{folder} has no eval_model.onnx, which --eval-data and --export need")
+    if load_file is not None:
+        trainer.load(load_file)
+    if learning_rate is not None:
+        trainer.learning_rate = learning_rate
+    data = read_dataset(data_file, trainer.inputs)
+    eval_data = None if eval_file is None else read_dataset(eval_file, trainer.inputs)
+    size = batch_size or fixed_batch_size(trainer) or 32
+    fallen = fallen_back(trainer.nodes)
+    done: list[Epoch] = []
+    with _progress(epochs * data.batch_count(size)) as on_step:
+        for epoch in train(
+            trainer,
+            data,
+            epochs=epochs,
+            batch_size=size,
+            seed=seed,
+            shuffle=shuffle,
+            eval_data=eval_data,
+            on_step=on_step,
+        ):
+            done.append(epoch)
+    if save_file is not None:
+        trainer.save(save_file)
+    if export_file is not None:
+        trainer.export(export_file)
+    if plot_file is not None:
+        from onnx_ascend_ext.command.loss_curve import draw
+
+        draw(done, plot_file, f"{trainer.optimizer}, learning rate {trainer.learning_rate:g}, batches of {size}")
+    ok = allow_cpu or not fallen
+    if as_json:
+        output.print_json(_document(trainer, done, ok, device_id, (save_file, export_file, plot_file)))
+    else:
+        _print(trainer, done, device_id, (save_file, export_file, plot_file))
+    return 0 if ok else 1
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[float], None]]:
+    """A bar on stderr, on a terminal only, that each step's loss moves on."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("training", total=total)
+        yield lambda loss: bar.update(task, advance=1, description=f"loss {loss:.4f}")
+
+
+def _document(
+    trainer: Trainer, epochs: list[Epoch], ok: bool, device_id: int, files: tuple[str | None, ...]
+) -> dict[str, Any]:
+    from onnx_ascend_ext.native import describe
+    from onnx_ascend_ext.verification.verify import device_dict
+
+    return {
+        "schema": 1,
+        "ok": ok,
+        "optimizer": trainer.optimizer,
+        "learning_rate": trainer.learning_rate,
+        "epochs": [
+            {
+                "epoch": epoch.number,
+                "loss": epoch.loss,
+                "steps": len(epoch.step_losses),
+                "seconds": epoch.seconds,
+                "eval_loss": epoch.eval_loss,
+                "eval_accuracy": epoch.eval_accuracy,
+            }
+            for epoch in epochs
+        ],
+        "nodes": trainer.nodes,
+        "device": device_dict(describe().device(device_id)),
+        **dict(zip(("saved", "exported", "plot"), files, strict=True)),
+    }
+
+
+def _print(trainer: Trainer, epochs: list[Epoch], device_id: int, files: tuple[str | None, ...]) -> None:
+    from onnx_ascend_ext.native import describe
+    from onnx_ascend_ext.sessions.assignment import fallen_back
+
+    last = epochs[-1]
+    columns = ["epoch", "loss", "steps", "seconds"]
+    if last.eval_loss is not None:
+        columns.append("evaluation loss")
+    if last.eval_accuracy is not None:
+        columns.append("accuracy %")
+    rows = []
+    for epoch in epochs:
+        row = [str(epoch.number), f"{epoch.loss:.4f}", str(len(epoch.step_losses)), f"{epoch.seconds:.2f}"]
+        if epoch.eval_loss is not None:
+            row.append(f"{epoch.eval_loss:.4f}")
+        if epoch.eval_accuracy is not None:
+            row.append(f"{100 * epoch.eval_accuracy:.2f}")
+        rows.append(row)
+    output.print_table("", columns, rows)
+    on_device = len(trainer.nodes) - len(fallen_back(trainer.nodes))
+    seconds = sum(epoch.seconds for epoch in epochs)
+    steps = sum(len(epoch.step_losses) for epoch in epochs)
+    output.print_line(
+        f"train: {output.count(steps, 'step')} in {seconds:.1f} s; loss {epochs[0].loss:.4f} to {last.loss:.4f}; "
+        f"{on_device} of {output.count(len(trainer.nodes), 'converted node')} on "
+        f"{report.device(describe().device(device_id))}"
+    )
+    for what, path in zip(("parameters and optimiser state", "network", "loss curve"), files, strict=True):
+        if path is not None:
+            output.print_line(f"{what}: {path}")
