@@ -106,6 +106,16 @@ class Body:
         """A value of one element type in another one."""
         return value if source == target else self.cast(value, target)
 
+    def converted(self, value: str, like: str, source: str | None = None) -> str:
+        """A value with the element type of another one; itself where it is known to have that.
+
+        `source` has the element type of the value, where that has come out of nodes other than casts.
+        """
+        known = self.dtype(source or value)
+        if known != TensorProto.UNDEFINED and known == self.dtype(like):
+            return value
+        return self.cast_like(value, like)
+
     def scalar(self, value: str) -> str:
         """A value of one element, without dimensions."""
         return self.op("Reshape", value, self.constant([]), out=value)

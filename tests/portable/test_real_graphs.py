@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from .harness import TrainingRuntime, Values, assert_close, convert, run_stock
+from .harness import TrainingRuntime, Values, assert_close, check, convert, run_stock
 
 NAMES = ["ort_mnist_mlp", "ort_lenet_sigmoid", "ort_deep"]
 BATCH = 5
@@ -37,6 +37,7 @@ def test_a_training_step_has_the_kernels_numbers(
     feeds = feeds_of(model, 1, overwrite)
     conversion = convert(model)
     found = run_stock(conversion.model, feeds)
+    check(conversion.model, found)
     expected = training_runtime.run(_with_batch_size(model), feeds)
     loss = model.graph.output[0].name
     assert_close(found, {loss: expected[loss]})
@@ -68,10 +69,13 @@ def test_an_optimiser_step_has_the_kernels_numbers(
     }
     conversion = convert(model)
     found = run_stock(conversion.model, feeds)
+    check(conversion.model, found)
     expected = training_runtime.run(_with_state_as_outputs(model), feeds)
     assert conversion.portable is not None
     names = [update.output for update in conversion.portable.updates]
-    assert names == [f"{value}.updated" for value in ("params", "first_order_moments", "second_order_moments")]
+    assert names == [
+        f"{value}.updated" for value in ("params", "first_order_moments", "second_order_moments")
+    ]
     assert_close(found, {name: expected[name] for name in names})
     assert found[model.graph.output[0].name].tolist() == [True]
 
