@@ -1,7 +1,7 @@
 """Prepare scikit-learn's digits, 1797 images of 8x8 pixels, for `onnx-ascend train models/digits_mlp`.
 
-Writes `digits_train.npz` and `digits_test.npz`: `x`, the pixels between 0 and 1, and `labels`, the digits. The data
-is part of scikit-learn (`pip install scikit-learn`); nothing is downloaded.
+Writes `digits_train.npz` and `digits_test.npz`: `x`, the pixels between 0 and 1, and `labels`, the digits.
+The data is part of scikit-learn (`pip install scikit-learn`); nothing is downloaded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Make the artifacts of `digits_mlp/` again: a sigmoid network for the 8x8 images of scikit-learn's digits.
 
-`python models/digits.py` needs the extra `models-ort`, as the `ort_*` cases of `make_models.py` do, and gives the
-graphs byte for byte; the checkpoint holds the same weights in any order.
+`python models/digits.py` needs the extra `models-ort`, as the `ort_*` cases of `make_models.py` do, and
+gives the same files byte for byte.
 """
 
 from __future__ import annotations

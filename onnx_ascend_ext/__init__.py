@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         register,
         session_options,
     )
+    from onnx_ascend_ext.training import Trainer
     from onnx_ascend_ext.verification import Verification, verify
 
 _EXPORTS = {
@@ -39,6 +40,7 @@ _EXPORTS = {
     "InferenceSession": "sessions",
     "ModelError": "errors",
     "SimulatorWarning": "native.backend",
+    "Trainer": "training",
     "Verification": "verification",
     "convert": "conversion",
     "get_ep_name": "sessions",
@@ -66,6 +68,7 @@ __all__ = [  # noqa: RUF022 - the main path first
     "get_ep_name",
     "get_ep_names",
     "sigmoid_backward",
+    "Trainer",
     "DOMAIN",
     "AscendExtError",
     "ModelError",

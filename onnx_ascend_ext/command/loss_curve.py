@@ -60,7 +60,9 @@ def draw(epochs: Sequence[Epoch], path: str, title: str) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if epochs[-1].eval_accuracy is not None:
         right: Any = axes.twinx()
-        right.plot(numbers, [epoch.eval_accuracy for epoch in epochs], color=_ACCURACY, label="evaluation accuracy")
+        right.plot(
+            numbers, [epoch.eval_accuracy for epoch in epochs], color=_ACCURACY, label="evaluation accuracy"
+        )
         right.set(ylabel="accuracy", ylim=(0, 1))
         more = right.get_legend_handles_labels()
         handles, labels = handles + more[0], labels + more[1]

@@ -22,12 +22,21 @@ if TYPE_CHECKING:
 @click.command("train", short_help="Train with the artifacts of onnxruntime-training.")
 @click.argument("folder", metavar="DIR")
 @click.option(
-    "--data", "data_file", required=True, metavar="FILE.npz", help="An array of examples for each input, by name."
+    "--data",
+    "data_file",
+    required=True,
+    metavar="FILE.npz",
+    help="An array of examples for each input, by name.",
 )
 @click.option("--eval-data", "eval_file", metavar="FILE.npz", help="Examples to evaluate after each epoch.")
-@click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True, help="Passes over the data.")
 @click.option(
-    "--batch-size", type=click.IntRange(min=1), metavar="N", help="Examples in a step; 32 unless the model says."
+    "--epochs", type=click.IntRange(min=1), default=10, show_default=True, help="Passes over the data."
+)
+@click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Examples in a step; 32 unless the model says.",
 )
 @click.option(
     "--learning-rate",
@@ -36,12 +45,18 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of the order of the examples.")
 @click.option("--shuffle/--no-shuffle", default=True, show_default=True, help="A new order for each epoch.")
-@click.option("--load", "load_file", metavar="FILE", help="Go on from a file of --save, or from a checkpoint.")
+@click.option(
+    "--load", "load_file", metavar="FILE", help="Go on from a file of --save, or from a checkpoint."
+)
 @click.option("--save", "save_file", metavar="FILE.npz", help="Write parameters and optimiser state here.")
 @click.option("--export", "export_file", metavar="FILE.onnx", help="Write the trained network here.")
 @click.option("--plot", "plot_file", metavar="FILE.png", help="Draw the loss here; needs the extra `plot`.")
 @click.option(
-    "--threads", type=click.IntRange(min=0), default=0, show_default=True, help="On the CPU; 0 for one per core."
+    "--threads",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="On the CPU; 0 for one per core.",
 )
 @device_options
 @json_option
@@ -66,8 +81,8 @@ def command(
 ) -> int:
     """Train on stock ONNX Runtime, the sigmoid gradients on AscendExecutionProvider.
 
-    DIR holds what onnxruntime-training's generate_artifacts writes: training_model.onnx, checkpoint, and where
-    there are any eval_model.onnx and optimizer_model.onnx.
+    DIR holds what onnxruntime-training's generate_artifacts writes: training_model.onnx, checkpoint, and
+    where there are any eval_model.onnx and optimizer_model.onnx.
     """
     from onnx_ascend_ext.errors import ModelError
     from onnx_ascend_ext.sessions.assignment import fallen_back
@@ -114,7 +129,11 @@ def command(
     if plot_file is not None:
         from onnx_ascend_ext.command.loss_curve import draw
 
-        draw(done, plot_file, f"{trainer.optimizer}, learning rate {trainer.learning_rate:g}, batches of {size}")
+        draw(
+            done,
+            plot_file,
+            f"{trainer.optimizer}, learning rate {trainer.learning_rate:g}, batches of {size}",
+        )
     ok = allow_cpu or not fallen
     if as_json:
         output.print_json(_document(trainer, done, ok, device_id, (save_file, export_file, plot_file)))
@@ -195,7 +214,8 @@ def _print(trainer: Trainer, epochs: list[Epoch], device_id: int, files: tuple[s
     seconds = sum(epoch.seconds for epoch in epochs)
     steps = sum(len(epoch.step_losses) for epoch in epochs)
     output.print_line(
-        f"train: {output.count(steps, 'step')} in {seconds:.1f} s; loss {epochs[0].loss:.4f} to {last.loss:.4f}; "
+        f"train: {output.count(steps, 'step')} in {seconds:.1f} s; "
+        f"loss {epochs[0].loss:.4f} to {last.loss:.4f}; "
         f"{on_device} of {output.count(len(trainer.nodes), 'converted node')} on "
         f"{report.device(describe().device(device_id))}"
     )

@@ -6,6 +6,7 @@ from onnx_ascend_ext.training.checkpoint import (
     read_checkpoint,
 )
 from onnx_ascend_ext.training.checkpoint_writer import write_checkpoint
-from onnx_ascend_ext.training.trainer import Evaluation, Trainer
+from onnx_ascend_ext.training.evaluation import Evaluation
+from onnx_ascend_ext.training.trainer import Trainer
 
 __all__ = ["Checkpoint", "Evaluation", "OptimizerGroup", "Trainer", "read_checkpoint", "write_checkpoint"]

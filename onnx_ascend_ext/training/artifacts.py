@@ -1,4 +1,4 @@
-"""The artifacts that onnxruntime-training's `generate_artifacts` writes, and what each value in them is for."""
+"""The artifacts that onnxruntime-training's `generate_artifacts` writes, and what their values are for."""
 
 from __future__ import annotations
 
@@ -117,15 +117,17 @@ def training_roles(model: onnx.ModelProto, checkpoint: Checkpoint) -> TrainingRo
         buffer, gradient, *reset = node.input
         parameter = buffer.removesuffix(_BUFFER_SUFFIX)
         if parameter not in checkpoint.trainable:
-            raise ModelError(f"the training model accumulates a gradient of {parameter}, which the checkpoint lacks")
+            raise ModelError(
+                f"the training model accumulates a gradient of {parameter}, which the checkpoint lacks"
+            )
         gradients[parameter] = gradient
         accumulators.add(position)
         bookkeeping.update((buffer, *reset))
         flags.update(node.output)
     if not gradients:
         raise ModelError(
-            f"the training model has no {MICROSOFT_DOMAIN}::{_ACCUMULATOR} node: it is not a training_model.onnx of "
-            "onnxruntime-training's generate_artifacts"
+            f"the training model has no {MICROSOFT_DOMAIN}::{_ACCUMULATOR} node: it is not a "
+            f"{TRAINING_MODEL} of onnxruntime-training's generate_artifacts"
         )
     outputs = [value.name for value in graph.output if value.name not in flags]
     if not outputs:

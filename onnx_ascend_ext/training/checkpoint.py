@@ -128,7 +128,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
 def _bytes_of(path: Path) -> bytes:
     if path.is_dir():
         raise ModelError(
-            f"{shown(path)}: is a folder: give the checkpoint file, which onnxruntime-training writes since 1.16"
+            f"{shown(path)}: is a folder: give the checkpoint file of onnxruntime-training 1.16 or newer"
         )
     try:
         return path.read_bytes()
@@ -148,8 +148,8 @@ def _checkpoint(root: flatbuffer.Table, path: Path) -> Checkpoint:
         raise ModelError(f"{shown(path)}: holds no parameters")
     if module.scalar(ModuleField.IS_NOMINAL, "<?", False):
         raise ModelError(
-            f"{shown(path)}: is a nominal checkpoint, with the parameters' names but not their values: make the "
-            "artifacts with nominal_checkpoint=False, or give the full checkpoint"
+            f"{shown(path)}: is a nominal checkpoint, with the parameters' names but not their "
+            "values: give the full one, which generate_artifacts writes beside it"
         )
     is_external = module.scalar(ModuleField.HAS_EXTERNAL_DATA, "<?", False)
     reader = _TensorReader(path, path.with_name(path.name + DATA_SUFFIX) if is_external else None)
@@ -218,7 +218,9 @@ class _TensorReader:
         except (KeyError, ValueError):
             dtype = np.dtype(object)
         if dtype.hasobject:
-            raise ModelError(f"{shown(self.path)}: {shown(name)} has the type {data_type}, which is no number")
+            raise ModelError(
+                f"{shown(self.path)}: {shown(name)} has the type {data_type}, which is no number"
+            )
         return dtype.newbyteorder("<")
 
     def _external(self, name: str, offset: int, size: int) -> bytes:
@@ -230,5 +232,6 @@ class _TensorReader:
                 return file.read(size)
         except OSError as error:
             raise ModelError(
-                f"{shown(self.data_path)}: cannot be read: {reason(error)}; {shown(self.path)} keeps its tensors there"
+                f"{shown(self.data_path)}: cannot be read: {reason(error)}; "
+                f"{shown(self.path)} keeps its tensors there"
             ) from error

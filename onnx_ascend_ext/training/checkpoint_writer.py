@@ -64,6 +64,7 @@ def _arrays(checkpoint: Checkpoint) -> Iterator[Array]:
         for momentums in group.states.values():
             yield from momentums.values()
 
+
 class _Writer:
     """Builds the FlatBuffer, from the leaves up as the encoding wants it."""
 
@@ -124,14 +125,20 @@ class _Writer:
             {
                 GroupField.NAME: self._text(name),
                 GroupField.STEP: lambda slot: self._builder.PrependInt64Slot(slot, group.step, 0),
-                GroupField.INITIAL_LEARNING_RATE: lambda slot: self._builder.PrependFloat32Slot(slot, rate, 0.0),
+                GroupField.INITIAL_LEARNING_RATE: lambda slot: self._builder.PrependFloat32Slot(
+                    slot, rate, 0.0
+                ),
                 GroupField.STATES: self._offset(states),
             }
         )
 
     def _properties(self, properties: Mapping[str, Property]) -> int:
         kinds: list[tuple[int, type, Callable[[Any], Callable[[int], None]]]] = [
-            (PropertyField.INTS, int, lambda value: lambda slot: self._builder.PrependInt64Slot(slot, value, 0)),
+            (
+                PropertyField.INTS,
+                int,
+                lambda value: lambda slot: self._builder.PrependInt64Slot(slot, value, 0),
+            ),
             (
                 PropertyField.FLOATS,
                 float,
@@ -170,7 +177,9 @@ class _Writer:
             offset = -(-self._external_size // _ALIGNMENT) * _ALIGNMENT
             self._external.append((offset, data))
             self._external_size = offset + data.nbytes
-            fields[TensorField.EXTERNAL_OFFSET] = lambda slot: self._builder.PrependInt64Slot(slot, offset, -1)
+            fields[TensorField.EXTERNAL_OFFSET] = lambda slot: self._builder.PrependInt64Slot(
+                slot, offset, -1
+            )
         else:
             fields[TensorField.RAW_DATA] = self._offset(self._builder.CreateByteVector(data.tobytes()))
         return self._table(fields)

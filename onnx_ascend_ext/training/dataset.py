@@ -67,7 +67,9 @@ def read_dataset(path: str | os.PathLike[str], inputs: Iterable[Any]) -> Dataset
     missing = [name for name in declared if name not in arrays]
     unknown = [name for name in arrays if name not in declared]
     if missing or unknown:
-        parts = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has unknown {', '.join(unknown)}"] * bool(unknown)
+        parts = [f"lacks {', '.join(missing)}"] * bool(missing) + [
+            f"has unknown {', '.join(unknown)}"
+        ] * bool(unknown)
         raise ModelError(f"{where}: {' and '.join(parts)}; a batch's inputs are {', '.join(declared)}")
     fitted = {}
     for name, value in declared.items():
@@ -93,7 +95,8 @@ def fit(array: Array, value: Any) -> Array:
         value: the input, from `get_inputs()`.
 
     Raises:
-        ModelError: the type cannot be converted without loss of range, or a dimension after the first differs.
+        ModelError: the type cannot be converted without loss of range, or a dimension after the first
+            differs.
     """
     from onnx_ascend_ext.sessions.values import dtype_of
 

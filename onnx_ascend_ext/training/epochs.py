@@ -71,13 +71,14 @@ def train(
     generator = np.random.default_rng(seed) if shuffle else None
     for number in range(1, epochs + 1):
         start = time.perf_counter()
-        losses, total, seen = [], 0.0, 0
+        losses: list[float] = []
+        total, seen = 0.0, 0
         for batch in data.batches(batch_size, generator=generator, drop_last=fixed is not None):
             loss = trainer.step(batch)
             if not math.isfinite(loss):
                 raise AscendExtError(
-                    f"the loss is {loss} at step {len(losses) + 1} of epoch {number}: lower the learning rate "
-                    f"(it is {trainer.learning_rate:g}), or look for such values in the data"
+                    f"the loss is {loss} at step {len(losses) + 1} of epoch {number}: lower the learning "
+                    f"rate (it is {trainer.learning_rate:g}), or look for such values in the data"
                 )
             count = len(next(iter(batch.values())))
             losses.append(loss)
@@ -93,7 +94,8 @@ def evaluate(trainer: Trainer, data: Dataset, *, batch_size: int) -> tuple[float
     """The mean loss over a data set, and the accuracy of a classifier.
 
     Raises:
-        ModelError: there is no evaluation model, or the data is smaller than the batches that the model takes.
+        ModelError: there is no evaluation model, or the data is smaller than the batches that the model
+            takes.
     """
     drop_last = fixed_batch_size(trainer) is not None
     if data.batch_count(batch_size, drop_last=drop_last) == 0:

@@ -87,7 +87,9 @@ def _targets(graph: onnx.GraphProto, parameters: set[str]) -> set[str]:
     inputs = [value.name for value in graph.input if value.name not in constants | parameters]
     reached = {name: _reached(graph, {name}) for name in inputs}
     return {
-        name for name in inputs if not any(reached[name].intersection(_read(node)) for node in meets_parameter)
+        name
+        for name in inputs
+        if not any(reached[name].intersection(_read(node)) for node in meets_parameter)
     }
 
 

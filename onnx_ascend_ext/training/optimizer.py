@@ -1,6 +1,7 @@
 """Reads the optimizer model of the artifacts, to let it update plain tensors.
 
-The operators of onnxruntime-training overwrite sequences of tensors. Their portable definitions take plain tensors
+The operators of onnxruntime-training overwrite sequences of tensors. Their portable definitions take plain
+tensors
 as well and return the new values; all are elementwise, so that one vector may stand for all parameters.
 """
 
@@ -98,8 +99,8 @@ def read_optimizer(model: onnx.ModelProto | None) -> Optimizer:
             update = node
         else:
             raise ModelError(
-                f"the optimizer model has a node {node.domain}::{node.op_type} that is not understood: known are one "
-                f"of {', '.join(_operators())}, and {_CLIP} before it"
+                f"the optimizer model has a node {node.domain}::{node.op_type} that is not understood: "
+                f"known are one of {', '.join(_operators())}, and {_CLIP} before it"
             )
     if update is None:
         raise ModelError(f"the optimizer model has no optimiser: known are {', '.join(_operators())}")
@@ -108,7 +109,8 @@ def read_optimizer(model: onnx.ModelProto | None) -> Optimizer:
 
 def _optimizer(node: onnx.NodeProto, clip: onnx.NodeProto | None) -> Optimizer:
     operator = _operators()[node.op_type]
-    if len(node.input) > len([formal for formal in operator.inputs if formal not in operator.optional_inputs]):
+    required = [formal for formal in operator.inputs if formal not in operator.optional_inputs]
+    if len(node.input) > len(required):
         raise ModelError(f"the optimizer model's {node.op_type} has an update signal, which is not supported")
     count = len(_overwritten(operator)) - 1
     return Optimizer(node.op_type, tuple(f"momentum{index}" for index in range(count)), node, clip)

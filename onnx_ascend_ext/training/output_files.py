@@ -52,7 +52,7 @@ def write_files(contents: Mapping[Path, Callable[[BinaryIO], object]]) -> None:
                 check_target(last)
                 with (
                     transaction.new_file(last, replace=True) as descriptor,
-                    open(descriptor, "wb", closefd=False) as file,  # noqa: PTH123 - a descriptor, not a path
+                    open(descriptor, "wb", closefd=False) as file,
                 ):
                     write(file)
             transaction.commit()

@@ -59,7 +59,9 @@ class Graft:
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._graph = model.graph
-        self.opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1)
+        self.opset = next(
+            (entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 1
+        )
         self._taken = {name for node in self._graph.node for name in (*node.input, *node.output)}
         self._taken.update(value.name for value in (*self._graph.input, *self._graph.output))
         self._taken.update(tensor.name for tensor in self._graph.initializer)

@@ -1,4 +1,4 @@
-"""The state of a training as an `.npz` file: parameters under their names, the optimiser's state beside them."""
+"""The state of a training as an `.npz` file: parameters and the state of their optimiser."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ _ZIP_MAGIC = b"PK"
 def write_state(path: str | os.PathLike[str], parameters: dict[str, Array], state: OptimizerGroup) -> None:
     """Writes parameters and the state of their optimiser, in one step.
 
-    The file holds each parameter under its name, `optimizer/step`, `optimizer/learning_rate`, and each momentum
-    as `optimizer/MOMENTUM/PARAMETER`.
+    The file holds each parameter under its name, `optimizer/step`, `optimizer/learning_rate`, and each
+    momentum as `optimizer/MOMENTUM/PARAMETER`.
 
     Raises:
         ModelError: the file cannot be written, or a parameter's name begins with `optimizer/`.
     """
     path = Path(path)
     if clash := [name for name in parameters if name.startswith(_OPTIMIZER)]:
-        raise ModelError(f"{shown(path)}: the parameter {clash[0]} has a name that the optimiser's state takes")
+        raise ModelError(
+            f"{shown(path)}: the parameter {clash[0]} has a name that the optimiser's state takes"
+        )
     arrays = dict(parameters)
     arrays[_STEP] = np.asarray(state.step, dtype=np.int64)
     arrays[_LEARNING_RATE] = np.asarray(state.initial_learning_rate, dtype=np.float64)
@@ -87,5 +89,3 @@ def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Array], Optimize
 def _of_checkpoint(path: Path) -> tuple[dict[str, Array], OptimizerGroup | None]:
     checkpoint: Checkpoint = read_checkpoint(path)
     return checkpoint.parameters, next(iter(checkpoint.groups.values()), None)
-
-

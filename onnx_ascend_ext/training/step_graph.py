@@ -1,4 +1,4 @@
-"""Builds the graphs that a trainer runs, from the artifacts, around one vector of all trainable parameters."""
+"""Builds the graphs that a trainer runs, around one vector of all trainable parameters."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class StepGraph:
         loss: name of the output that is the loss.
         outputs: names of the further outputs of the training model.
         learning_rate: name of that input, float32 with 1 element.
-        step: name of the input with the number of this update from 1, int64 with 1 element; None where the
-            optimiser does not count.
-        vectors: for the parameters and each momentum the input with the vector, and the output with the new one.
+        step: name of the input with the number of this update from 1, int64 with 1 element; not every
+            optimiser reads it.
+        vectors: for the parameters and each momentum the input with the vector, and the output with the new
+            one.
     """
 
     model: onnx.ModelProto = field(repr=False)
@@ -166,14 +167,15 @@ def packing_of(parameters: Mapping[str, np.ndarray], names: Iterable[str]) -> Pa
     """The vector of some parameters.
 
     Raises:
-        ModelError: one of them is not float32, which is all that the optimisers of onnxruntime-training update.
+        ModelError: one of them is not float32, which is all that the optimisers of onnxruntime-training
+            update.
     """
     shapes = {}
     for name in names:
         array = parameters[name]
         if array.dtype != np.float32:
             raise ModelError(
-                f"the parameter {name} is {array.dtype}: onnxruntime-training's optimisers update float32 alone"
+                f"the parameter {name} is {array.dtype}: the optimisers of onnxruntime-training take float32"
             )
         shapes[name] = array.shape
     return Packing(shapes, np.dtype(np.float32))

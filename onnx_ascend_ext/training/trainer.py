@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +12,19 @@ import numpy.typing as npt
 import onnx
 
 from onnx_ascend_ext import model_files
-from onnx_ascend_ext.conversion import convert
 from onnx_ascend_ext.errors import BackendError, ModelError
 from onnx_ascend_ext.model_files import SavedFiles
-from onnx_ascend_ext.sessions import InferenceSession
-from onnx_ascend_ext.sessions.assignment import node_providers
 from onnx_ascend_ext.sessions.onnxruntime_module import onnxruntime
-from onnx_ascend_ext.training.artifacts import Artifacts, read_artifacts, training_roles
+from onnx_ascend_ext.training.artifacts import EVAL_MODEL, Artifacts, read_artifacts, training_roles
 from onnx_ascend_ext.training.checkpoint import Checkpoint, OptimizerGroup
 from onnx_ascend_ext.training.checkpoint_writer import write_checkpoint
 from onnx_ascend_ext.training.dataset import fit
-from onnx_ascend_ext.training.forward import Classifier, classifier, inference_model, network_outputs
+from onnx_ascend_ext.training.evaluation import Evaluation, Evaluator, scalar
+from onnx_ascend_ext.training.forward import inference_model, network_outputs
 from onnx_ascend_ext.training.optimizer import read_optimizer
+from onnx_ascend_ext.training.portable_session import SessionSettings, one_line
 from onnx_ascend_ext.training.state_file import read_state, write_state
-from onnx_ascend_ext.training.step_graph import PARAMETERS, EvalGraph, build_eval, build_step, packing_of
+from onnx_ascend_ext.training.step_graph import PARAMETERS, build_step, packing_of
 
 Array = npt.NDArray[Any]
 Batch = Mapping[str, Array] | Sequence[Array]
@@ -35,38 +33,18 @@ DEFAULT_LEARNING_RATE = 1e-3
 """As in onnxruntime-training."""
 
 _GROUP = "group0"
-_ERRORS_ONLY = 3
-# Where ONNX Runtime looks for the external data of a model that it is given as bytes.
-_EXTERNAL_DATA_FOLDER = "session.model_external_initializers_file_folder_path"
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What an evaluation model says of a batch.
-
-    Attributes:
-        loss: its first output.
-        outputs: all its outputs by name.
-        accuracy: share of the labels with the highest score, for a model with one classification loss; NaN where
-            no label counts; None for other models.
-    """
-
-    loss: float
-    outputs: dict[str, Array] = field(repr=False)
-    accuracy: float | None = None
 
 
 class Trainer:
     """One training: parameters, optimiser state, and the sessions that change and evaluate them.
 
-    The training model, converted, and the update of the parameters run as one graph on one NPU, everything that no
-    kernel computes on ONNX Runtime's CPU provider. Parameters and state stay in place between steps: a step copies
-    nothing but what it computes, and a step that fails changes nothing.
+    The training model, converted, and the update of the parameters run as one graph on one NPU, everything
+    that no kernel computes on ONNX Runtime's CPU provider. Parameters and state stay in place between steps,
+    and a step that fails changes nothing.
 
     Attributes:
         learning_rate: of the steps to come.
         batch_inputs: names of the arrays of a batch, in order.
-        loss: name of the loss.
         nodes: execution provider of each converted node, by node name.
         optimizer: name of the optimiser's operator.
     """
@@ -99,39 +77,36 @@ class Trainer:
             CpuFallbackWarning: a converted node is not run by the execution provider.
 
         Raises:
-            ModelError: the models are no such artifacts, do not belong together, or have an operator that stock
-                ONNX Runtime does not have and that is not known here either.
+            ModelError: the models are no such artifacts, do not belong together, or have an operator that
+                stock ONNX Runtime does not have and that has no portable definition.
             BackendError: no such device, or ONNX Runtime cannot run the models.
         """
-        self._artifacts = Artifacts(
-            training_model, checkpoint, eval_model, optimizer_model, None if folder is None else Path(folder)
-        )
-        self._device_id, self._threads = device_id, threads
+        self._artifacts = Artifacts(training_model, checkpoint, eval_model, optimizer_model)
+        self._settings = SessionSettings(device_id, threads, None if folder is None else Path(folder))
         roles = training_roles(training_model, checkpoint)
         optimizer = read_optimizer(optimizer_model)
         self._packing = packing_of(checkpoint.trainable, roles.gradients)
         self._graph = build_step(training_model, roles, self._packing, optimizer)
+        self._momentums = optimizer.momentums
         self._fixed = {
             name: array for name, array in checkpoint.parameters.items() if name not in self._packing.shapes
         }
-        self.batch_inputs, self.loss, self.optimizer = self._graph.batch, self._graph.loss, optimizer.name
-        self._session, self.nodes = self._load(self._graph.model, "training")
+        self.batch_inputs, self.optimizer = self._graph.batch, optimizer.name
+        self._session, self.nodes = self._settings.load(self._graph.model, "training")
         self._inputs = {value.name: value for value in self._session.get_inputs()}
-        self._eval_session: Any = None
-        self._eval_graph: EvalGraph | None = None
-        self._classifier: Classifier | None = None
+        self._evaluator: Evaluator | None = None
         # Each step reads one set of vectors and writes the other.
         self._vectors = [
             {key: np.zeros(self._packing.size, self._packing.dtype) for key in self._graph.vectors}
             for _ in range(2)
         ]
         self._turn = 0
-        self._rate = np.zeros(1, dtype=np.float32)
-        self._count = np.zeros(1, dtype=np.int64)
+        self._rate, self._count = np.zeros(1, np.float32), np.zeros(1, np.int64)
         self._step = 0
-        self._set(checkpoint.trainable)
         self.learning_rate = DEFAULT_LEARNING_RATE
+        self._vectors[self._turn][PARAMETERS][:] = self._packing.pack(checkpoint.trainable)
         if _GROUP in checkpoint.groups:
+            self._check_state(checkpoint.groups[_GROUP])
             self._restore(checkpoint.groups[_GROUP])
         if learning_rate is not None:
             self.learning_rate = learning_rate
@@ -148,7 +123,7 @@ class Trainer:
     ) -> Trainer:
         """A trainer for a folder that onnxruntime-training's `generate_artifacts` wrote.
 
-        The arguments and errors are those of the class; a file that is missing or damaged is a `ModelError` too.
+        The arguments and errors are those of the class; a missing or damaged file is a `ModelError` too.
         """
         found = read_artifacts(folder)
         return cls(
@@ -194,8 +169,8 @@ class Trainer:
             batch: the arrays by name, or in the order of `batch_inputs`.
 
         Raises:
-            ModelError: the arrays do not fit the model's inputs.
-            BackendError: ONNX Runtime or a kernel fails; the parameters are as before.
+            ModelError: the arrays do not fit the model's inputs, or the loss is no single number.
+            BackendError: ONNX Runtime or a kernel fails.
         """
         binding = self._bindings[self._turn]
         for name, array in self._fitted(batch).items():
@@ -205,11 +180,11 @@ class Trainer:
             self._session.run_with_iobinding(binding)
             loss = binding.get_outputs()[0].numpy()
         except Exception as error:
-            # ONNX Runtime raises its own exception types, all derived from Exception alone.
-            raise BackendError(" ".join(str(error).split())) from error
+            raise BackendError(one_line(error)) from error
+        number = scalar(loss)
         self._turn = 1 - self._turn
         self._step += 1
-        return _scalar(loss)
+        return number
 
     def evaluate(self, batch: Batch) -> Evaluation:
         """Runs the evaluation model with the present parameters.
@@ -218,28 +193,17 @@ class Trainer:
             batch: the arrays by name, or in the order of `batch_inputs`.
 
         Raises:
-            ModelError: there is no evaluation model, or the arrays do not fit its inputs.
+            ModelError: there is no evaluation model, or the arrays do not fit the model's inputs.
             BackendError: ONNX Runtime fails.
         """
-        graph = self._evaluation()
-        fitted = self._fitted(batch)
-        ort_value = onnxruntime().OrtValue.ortvalue_from_numpy
-        values = {name: ort_value(fitted[name]) for name in graph.batch}
-        values[graph.parameters] = ort_value(self._vectors[self._turn][PARAMETERS])
-        values |= {name: ort_value(self._fixed[name]) for name in graph.frozen}
-        names = [value.name for value in self._eval_session.get_outputs()]
-        try:
-            results = self._eval_session.run_with_ort_values(names, values)
-        except Exception as error:
-            # ONNX Runtime raises its own exception types, all derived from Exception alone.
-            raise BackendError(" ".join(str(error).split())) from error
-        outputs = {name: value.numpy() for name, value in zip(names, results, strict=True)}
-        found = self._classifier
-        accuracy = found.accuracy(outputs[found.scores], fitted[found.labels]) if found else None
-        return Evaluation(_scalar(outputs[names[0]]), outputs, accuracy)
+        if self._evaluator is None:
+            self._evaluator = Evaluator(
+                self._eval_model(), self._packing, self._fixed, self.batch_inputs, self._settings
+            )
+        return self._evaluator(self._fitted(batch), self._vectors[self._turn][PARAMETERS], self._fixed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the parameters and the optimiser's state to an `.npz` file; see `load`.
+        """Writes the parameters and the optimiser's state to an `.npz` file, for `load`.
 
         Raises:
             ModelError: the file cannot be written.
@@ -247,31 +211,32 @@ class Trainer:
         write_state(path, self.parameters, self.state)
 
     def save_checkpoint(self, path: str | os.PathLike[str]) -> None:
-        """Writes a checkpoint, with which onnxruntime-training goes on.
+        """Writes a checkpoint with which onnxruntime-training goes on, and `load` too.
 
         Raises:
             ModelError: the file cannot be written.
         """
-        parameters = self.parameters
-        trainable = {name: parameters[name] for name in self._artifacts.checkpoint.trainable}
-        frozen = {name: parameters[name] for name in self._artifacts.checkpoint.frozen}
-        properties = dict(self._artifacts.checkpoint.properties)
-        write_checkpoint(Checkpoint(trainable, frozen, {_GROUP: self.state}, properties), path)
+        parameters, start = self.parameters, self._artifacts.checkpoint
+        trainable = {name: parameters[name] for name in start.trainable}
+        frozen = {name: parameters[name] for name in start.frozen}
+        write_checkpoint(Checkpoint(trainable, frozen, {_GROUP: self.state}, dict(start.properties)), path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Goes on from a file of `save` or a checkpoint; a file with parameters alone keeps the optimiser's state.
+        """Goes on from a file of `save` or a checkpoint.
+
+        An `.npz` file with parameters alone leaves the optimiser's state as it is.
 
         Raises:
             ModelError: the file is of another kind, or its arrays are not those of this model.
         """
         parameters, state = read_state(path)
         try:
-            self._check(parameters)
+            self._check_parameters(parameters)
             if state is not None:
                 self._check_state(state)
         except ModelError as error:
             raise ModelError(f"{os.fspath(path)}: {error}") from None
-        self._set(parameters)
+        self._vectors[self._turn][PARAMETERS][:] = self._packing.pack(parameters)
         self._fixed.update({name: array for name, array in parameters.items() if name in self._fixed})
         if state is not None:
             self._restore(state)
@@ -285,111 +250,64 @@ class Trainer:
             outputs: values of the evaluation model to put out; the network's outputs where None.
 
         Raises:
-            ModelError: there is no evaluation model, its network cannot be told from its loss, or the file cannot
-                be written.
+            ModelError: there is no evaluation model, its network cannot be told from its loss, or the file
+                cannot be written.
         """
-        model = self._eval_model()
-        parameters = self.parameters
+        model, parameters = self._eval_model(), self.parameters
         wanted = network_outputs(model, parameters) if outputs is None else list(outputs)
         weights = {name: onnx.numpy_helper.from_array(array, name) for name, array in parameters.items()}
-        folder = self._artifacts.folder
-        source = None if folder is None else folder / "eval_model.onnx"
+        folder = self._settings.folder
+        source = None if folder is None else folder / EVAL_MODEL
         return model_files.save(inference_model(model, weights, wanted), path, source=source)
-
-    @property
-    def _momentums(self) -> list[str]:
-        return [key for key in self._graph.vectors if key != PARAMETERS]
-
-    def _load(self, model: onnx.ModelProto, which: str) -> tuple[Any, dict[str, str]]:
-        """A session for a model, and where its converted nodes run."""
-        conversion = convert(model, portable=True)
-        if conversion.portable and conversion.portable.remaining:
-            listed = "; ".join(
-                f"{node.op_type} ({node.node}): {node.reason}" for node in conversion.portable.remaining
-            )
-            raise ModelError(f"the {which} model has operators that stock ONNX Runtime lacks: {listed}")
-        options = onnxruntime().SessionOptions()
-        options.log_severity_level = _ERRORS_ONLY
-        options.intra_op_num_threads = self._threads
-        if self._artifacts.folder is not None:
-            options.add_session_config_entry(_EXTERNAL_DATA_FOLDER, str(self._artifacts.folder.resolve()))
-        try:
-            session = InferenceSession(conversion.model, options, device_id=self._device_id)
-        except BackendError:
-            raise
-        except Exception as error:
-            # ONNX Runtime raises its own exception types, all derived from Exception alone.
-            raise BackendError(
-                f"onnxruntime does not load the {which} model: {' '.join(str(error).split())}"
-            ) from error
-        return session, node_providers(session, conversion.model)
 
     def _bind(self, turn: int) -> Any:
         """The binding of the steps that read the vectors of `turn` and write the others."""
         ort_value = onnxruntime().OrtValue.ortvalue_from_numpy
         binding = self._session.io_binding()
-        for name, array in (
-            (self._graph.learning_rate, self._rate),
-            (self._graph.step, self._count),
-            *((old, self._vectors[turn][key]) for key, (old, _) in self._graph.vectors.items()),
-            *((name, self._fixed[name]) for name in self._graph.frozen),
-        ):
-            if name in self._inputs:  # not every optimiser counts its steps
-                binding.bind_ortvalue_input(name, ort_value(array))
+        binding.bind_ortvalue_input(self._graph.learning_rate, ort_value(self._rate))
+        binding.bind_ortvalue_input(self._graph.step, ort_value(self._count))
+        for name in self._graph.frozen:
+            binding.bind_ortvalue_input(name, ort_value(self._fixed[name]))
         binding.bind_output(self._graph.loss)
-        for key, (_, new) in self._graph.vectors.items():
+        for key, (old, new) in self._graph.vectors.items():
+            binding.bind_ortvalue_input(old, ort_value(self._vectors[turn][key]))
             binding.bind_ortvalue_output(new, ort_value(self._vectors[1 - turn][key]))
         return binding
 
     def _fitted(self, batch: Batch) -> dict[str, Array]:
         """The arrays of a batch as the inputs take them."""
-        arrays = batch if isinstance(batch, Mapping) else dict(zip(self.batch_inputs, batch, strict=False))
+        if isinstance(batch, Mapping):
+            arrays, given = batch, ", ".join(batch)
+        else:
+            arrays = dict(zip(self.batch_inputs, batch, strict=False))
+            given = f"{len(batch)} arrays"
         if len(batch) != len(self.batch_inputs) or any(name not in arrays for name in self.batch_inputs):
-            given = ", ".join(batch) if isinstance(batch, Mapping) else f"{len(batch)} arrays"
             raise ModelError(f"a batch is {', '.join(self.batch_inputs)}, and not {given}")
         return {name: fit(arrays[name], self._inputs[name]) for name in self.batch_inputs}
 
     def _eval_model(self) -> onnx.ModelProto:
         if self._artifacts.eval_model is None:
-            raise ModelError("there is no eval_model.onnx among the artifacts, which this needs")
+            raise ModelError(f"there is no {EVAL_MODEL} among the artifacts, which this needs")
         return self._artifacts.eval_model
 
-    def _evaluation(self) -> EvalGraph:
-        """The evaluation graph, its session loaded at first use."""
-        if self._eval_graph is None:
-            model = self._eval_model()
-            found = classifier(model)
-            more = [found.scores] if found else []
-            graph = build_eval(model, self._packing, self._fixed, more)
-            if unknown := [name for name in graph.batch if name not in self.batch_inputs]:
-                raise ModelError(f"the evaluation model has inputs that training lacks: {', '.join(unknown)}")
-            self._eval_session, _ = self._load(graph.model, "evaluation")
-            self._classifier = found if found and found.labels in graph.batch else None
-            self._eval_graph = graph
-        return self._eval_graph
-
-    def _set(self, parameters: Mapping[str, Array]) -> None:
-        self._vectors[self._turn][PARAMETERS][:] = self._packing.pack(parameters)
-
     def _restore(self, state: OptimizerGroup) -> None:
-        self._check_state(state)
-        for momentum in self._momentums:
-            if state.states:
-                arrays = {name: state.states[name][momentum] for name in self._packing.shapes}
-                self._vectors[self._turn][momentum][:] = self._packing.pack(arrays)
+        for momentum in self._momentums if state.states else ():
+            arrays = {name: state.states[name][momentum] for name in self._packing.shapes}
+            self._vectors[self._turn][momentum][:] = self._packing.pack(arrays)
         self._step = state.step
         self.learning_rate = state.initial_learning_rate
 
-    def _check(self, parameters: Mapping[str, Array]) -> None:
-        for name, shape in self._packing.shapes.items():
+    def _check_parameters(self, parameters: Mapping[str, Array]) -> None:
+        known = {**self._packing.shapes, **{name: array.shape for name, array in self._fixed.items()}}
+        if unknown := [name for name in parameters if name not in known]:
+            raise ModelError(f"has {unknown[0]}, which is no parameter of the model")
+        for name, shape in known.items():
             if name not in parameters:
                 raise ModelError(f"lacks the parameter {name}")
             if parameters[name].shape != shape:
                 raise ModelError(
-                    f"{name} has the shape {list(parameters[name].shape)}, and the model's has {list(shape)}"
+                    f"{name} has the shape {list(parameters[name].shape)}, the model's has {list(shape)}"
                 )
-        if unknown := [name for name in parameters if name not in {**self._packing.shapes, **self._fixed}]:
-            raise ModelError(f"has {unknown[0]}, which is no parameter of the model")
 
     def _check_state(self, state: OptimizerGroup) -> None:
         for name, shape in self._packing.shapes.items():
@@ -397,9 +315,3 @@ class Trainer:
                 array = state.states.get(name, {}).get(momentum)
                 if array is None or array.shape != shape:
                     raise ModelError(f"has no {momentum} of {name} with the shape {list(shape)}")
-
-
-def _scalar(loss: Array) -> float:
-    if loss.size != 1:
-        raise ModelError(f"the loss has {loss.size} elements: reduce it to one, as by its mean")
-    return float(loss.reshape(()))

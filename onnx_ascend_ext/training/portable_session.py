@@ -1,0 +1,73 @@
+"""Loads a graph of the artifacts into stock ONNX Runtime: converted, on one NPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+from onnx_ascend_ext.conversion import convert
+from onnx_ascend_ext.errors import BackendError, ModelError
+from onnx_ascend_ext.sessions import InferenceSession
+from onnx_ascend_ext.sessions.assignment import node_providers
+from onnx_ascend_ext.sessions.onnxruntime_module import onnxruntime
+
+_ERRORS_ONLY = 3
+# Where ONNX Runtime looks for the external data of a model that it is given as bytes.
+_EXTERNAL_DATA_FOLDER = "session.model_external_initializers_file_folder_path"
+
+
+@dataclass(frozen=True)
+class SessionSettings:
+    """How sessions are made.
+
+    Attributes:
+        device_id: the NPU's number as ACL counts.
+        threads: of ONNX Runtime's CPU provider; 0 for one on each core.
+        folder: where external data of the models lies, or None.
+    """
+
+    device_id: int
+    threads: int
+    folder: Path | None
+
+    def load(self, model: onnx.ModelProto, which: str) -> tuple[Any, dict[str, str]]:
+        """A session for a model, and the execution provider of each converted node by its name.
+
+        Args:
+            model: with training-only operators.
+            which: what the model is called in messages.
+
+        Warns:
+            CpuFallbackWarning: a converted node is not run by the execution provider.
+
+        Raises:
+            ModelError: the model has an operator that stock ONNX Runtime does not have and that has no
+                portable definition.
+            BackendError: no such device, or ONNX Runtime does not load the model.
+        """
+        conversion = convert(model, portable=True)
+        if conversion.portable and conversion.portable.remaining:
+            listed = "; ".join(
+                f"{node.op_type} ({node.node}): {node.reason}" for node in conversion.portable.remaining
+            )
+            raise ModelError(f"the {which} model has operators that stock ONNX Runtime lacks: {listed}")
+        options = onnxruntime().SessionOptions()
+        options.log_severity_level = _ERRORS_ONLY
+        options.intra_op_num_threads = self.threads
+        if self.folder is not None:
+            options.add_session_config_entry(_EXTERNAL_DATA_FOLDER, str(self.folder.resolve()))
+        try:
+            session = InferenceSession(conversion.model, options, device_id=self.device_id)
+        except BackendError:
+            raise
+        except Exception as error:
+            raise BackendError(f"the {which} model does not load: {one_line(error)}") from error
+        return session, node_providers(session, conversion.model)
+
+
+def one_line(error: Exception) -> str:
+    """What ONNX Runtime says; its exception types have Exception alone in common."""
+    return " ".join(str(error).split())
