@@ -6,7 +6,10 @@ import numpy as np
 from onnx import TensorProto
 
 from onnx_ascend_ext.portable.body import Body
-from onnx_ascend_ext.portable.scattering import can_add, places, scatter_add
+from onnx_ascend_ext.portable.scattering import add_elements, can_add, places, scatter_add
+
+_END = 2**31 - 1
+"""An end of a slice behind the last element."""
 
 
 def slice_grad(body: Body) -> None:
@@ -28,8 +31,10 @@ def gather_grad(body: Body) -> None:
     # [size along the axis, indices] times [before the axis, indices, behind it] sums what meets at one index.
     size = body.op("Gather", "shape", body.constant([axis]), out="size")
     before = body.op("ReduceProd", body.slice("shape", 0, axis), keepdims=1)
+    # Behind an axis from the end, the slice would be empty for the last one: it ends at no other place then.
+    behind = body.op("ReduceProd", body.slice("shape", axis + 1 or _END, _END), keepdims=1)
     count = body.op("Reshape", body.op("Size", "indices"), body.constant([1]))
-    gradients = body.op("Reshape", "dY", body.concat(before, count, body.constant([-1])))
+    gradients = body.op("Reshape", "dY", body.concat(before, count, behind))
     indices = body.op("Reshape", "indices", body.constant([-1]))
     chosen = _one_hot(body, indices, body.scalar(size), 0, "dY")
     body.result("dX", body.op("Reshape", body.op("MatMul", chosen, gradients), "shape"))
@@ -40,9 +45,7 @@ def gather_elements_grad(body: Body) -> None:
     axis = body.node.integer("axis")
     if can_add(body):
         zeros = body.op("Expand", body.constant_like(0, "dY"), "shape", out="zeros")
-        body.result(
-            "dX", body.op("ScatterElements", zeros, "indices", "dY", axis=axis, reduction="add", out="sum")
-        )
+        body.result("dX", add_elements(body, zeros, "indices", "dY", axis=axis, like="dY"))
         return
     size = body.op("Gather", "shape", body.constant(axis), out="size")
     new_axis = axis if axis >= 0 else axis - 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from onnx_ascend_ext.portable.body import Body
 
 _DEFAULT_RATIO = 0.5
@@ -9,7 +11,7 @@ _DEFAULT_RATIO = 0.5
 
 def layer_normalization_grad(body: Body) -> None:
     """`LayerNormalizationGrad`."""
-    rows = _Rows(body, "mean")
+    rows = _Rows(body, "X", "mean")
     deviation = body.op("Sub", rows.flat("X"), rows.statistic("mean"))
     inverse = rows.statistic("inv_std_dev")
     normalised = body.op("Mul", deviation, inverse, out="normalised")
@@ -18,7 +20,7 @@ def layer_normalization_grad(body: Body) -> None:
 
 def invertible_layer_normalization_grad(body: Body) -> None:
     """`InvertibleLayerNormalizationGrad`: the normalised input is (Y - bias) / scale."""
-    rows = _Rows(body, "inv_std_var")
+    rows = _Rows(body, "Y", "inv_std_var")
     shifted = body.op("Sub", rows.flat("Y"), rows.parameter("bias"))
     normalised = body.op("Div", shifted, rows.parameter("scale"), out="normalised")
     _layer_gradient(body, rows, normalised, rows.statistic("inv_std_var"), "Y", centred=True)
@@ -26,19 +28,25 @@ def invertible_layer_normalization_grad(body: Body) -> None:
 
 def simplified_layer_normalization_grad(body: Body) -> None:
     """`SimplifiedLayerNormalizationGrad`: nothing is subtracted before the input is scaled."""
-    rows = _Rows(body, "inv_std_var")
+    rows = _Rows(body, "X", "inv_std_var")
     inverse = rows.statistic("inv_std_var")
     normalised = body.op("Mul", rows.flat("X"), inverse, out="normalised")
     _layer_gradient(body, rows, normalised, inverse, "X", centred=False)
 
 
 class _Rows:
-    """Tensors as rows of what is normalised together, in the element type of the statistics."""
+    """Tensors as rows of what is normalised together.
 
-    def __init__(self, body: Body, statistic: str) -> None:
+    Everything is computed in the element type of the statistics, or in that of the input where that is float64.
+
+    Attributes:
+        typed: the formal whose element type that is.
+    """
+
+    def __init__(self, body: Body, source: str, statistic: str) -> None:
         self._body = body
-        self.statistic_formal = statistic
         self._axis = body.node.integer("axis")
+        self.typed = source if body.dtype(source) == TensorProto.DOUBLE else statistic
 
     def flat(self, formal: str) -> str:
         """[rows, elements] of a tensor of the input's shape."""
@@ -46,7 +54,8 @@ class _Rows:
 
     def statistic(self, formal: str) -> str:
         """[rows, 1] of a number for each row."""
-        return self._body.op("Reshape", formal, self._body.constant([-1, 1]), out=f"column_of_{formal}")
+        wide = self._wide(formal)
+        return self._body.op("Reshape", wide, self._body.constant([-1, 1]), out=f"column_of_{formal}")
 
     def parameter(self, formal: str) -> str:
         """[1, elements] of a parameter."""
@@ -55,7 +64,7 @@ class _Rows:
         )
 
     def _wide(self, formal: str) -> str:
-        return self._body.converted(formal, self.statistic_formal)
+        return self._body.converted(formal, self.typed)
 
 
 def _layer_gradient(
@@ -68,12 +77,12 @@ def _layer_gradient(
     if centred:
         rest = body.op("Sub", rest, body.with_axes("ReduceMean", scaled, [1], keepdims=1))
     result = body.op("Reshape", body.op("Mul", rest, inverse), body.shape(source))
-    body.result("X_grad", body.converted(result, source, rows.statistic_formal))
+    body.result("X_grad", body.converted(result, source, rows.typed))
     for formal, summed in (("scale_grad", body.op("Mul", gradient, normalised)), ("bias_grad", gradient)):
         if body.has(formal):
             total = body.with_axes("ReduceSum", summed, [0], keepdims=0)
             shaped = body.op("Reshape", total, body.shape("scale"))
-            body.result(formal, body.converted(shaped, "scale", rows.statistic_formal))
+            body.result(formal, body.converted(shaped, "scale", rows.typed))
 
 
 def batch_normalization_grad(body: Body) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from onnx_ascend_ext.portable.body import Body
 from onnx_ascend_ext.portable.errors import NoBodyError
 
 _OPSET_OF_REDUCTION = 16
 """The first opset whose ScatterElements adds."""
+
+_TYPES_WITHOUT_KERNEL = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+"""The element types that ONNX Runtime's ScatterElements cannot add; float32 also adds them more exactly."""
 
 
 def can_add(body: Body) -> bool:
@@ -33,18 +38,23 @@ def scatter_add(body: Body, positions: str, values: str, shape: str, *, distinct
             f"the model is at {body.opset}: export the model that it was made from at a newer opset"
         )
     flat = body.constant([-1])
-    zeros = body.op("Expand", body.constant_like(0, values), _count(body, shape), out="zeros")
-    reduction = {} if distinct else {"reduction": "add"}
-    summed = body.op(
-        "ScatterElements",
-        zeros,
-        body.op("Reshape", positions, flat),
-        body.op("Reshape", values, flat),
-        axis=0,
-        out="scattered",
-        **reduction,
-    )
+    count = body.op("ReduceProd", shape, keepdims=1)
+    zeros = body.op("Expand", body.constant_like(0, values), count, out="zeros")
+    pieces = body.op("Reshape", positions, flat), body.op("Reshape", values, flat)
+    if distinct:
+        summed = body.op("ScatterElements", zeros, *pieces, axis=0, out="scattered")
+    else:
+        summed = add_elements(body, zeros, *pieces, axis=0, like=values)
     return body.op("Reshape", summed, shape)
+
+
+def add_elements(body: Body, data: str, indices: str, updates: str, axis: int, like: str) -> str:
+    """Adds the updates at their indices along an axis; `like` has their element type."""
+    narrow = body.dtype(like) in _TYPES_WITHOUT_KERNEL
+    if narrow:
+        data, updates = (body.cast(value, TensorProto.FLOAT) for value in (data, updates))
+    summed = body.op("ScatterElements", data, indices, updates, axis=axis, reduction="add", out="scattered")
+    return body.cast_like(summed, like) if narrow else summed
 
 
 def places(body: Body, shape: str) -> str:
@@ -52,7 +62,3 @@ def places(body: Body, shape: str) -> str:
     count = body.op("ReduceProd", shape, keepdims=0)
     numbers = body.op("Range", body.constant(0), count, body.constant(1))
     return body.op("Reshape", numbers, shape, out="places")
-
-
-def _count(body: Body, shape: str) -> str:
-    return body.op("ReduceProd", shape, keepdims=1)
