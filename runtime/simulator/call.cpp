@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -87,6 +88,14 @@ void CallPoint::arm(uint64_t nth, int code) {
     const std::lock_guard<std::mutex> lock(faults().mutex);
     faults().armed.push_back({this, nth, code});
     armed_faults_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void CallPoint::disarm() {
+    const std::lock_guard<std::mutex> lock(faults().mutex);
+    auto& armed = faults().armed;
+    armed.erase(std::remove_if(armed.begin(), armed.end(), [this](const Fault& fault) { return fault.point == this; }),
+                armed.end());
+    armed_faults_.store(0, std::memory_order_relaxed);
 }
 
 int CallPoint::take_fault() noexcept {

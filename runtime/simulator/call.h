@@ -33,6 +33,7 @@ class CallPoint {
 
     // The nth call from now on (counted from 1) fails with the code.
     void arm(uint64_t nth, int code);
+    void disarm();
 
   private:
     int take_fault() noexcept;

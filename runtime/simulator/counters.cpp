@@ -89,3 +89,8 @@ int32_t onnx_ascend_sim_fault(const char* function, uint64_t nth, int32_t code) 
     point->arm(nth, code);
     return ACL_SUCCESS;
 }
+
+void onnx_ascend_sim_clear_faults(const char* function) {
+    CallPoint* point = function == nullptr ? nullptr : CallPoint::find(function);
+    if (point != nullptr) point->disarm();
+}

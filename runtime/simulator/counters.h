@@ -42,4 +42,7 @@ void onnx_ascend_sim_reset(void);
 // Makes the nth call of the function from now on fail with the code. 0, or 100000 for a function that is not
 // exported, nth = 0 or code = 0.
 int32_t onnx_ascend_sim_fault(const char* function, uint64_t nth, int32_t code);
+
+// Disarms the faults of the function that have not happened yet.
+void onnx_ascend_sim_clear_faults(const char* function);
 }
