@@ -45,10 +45,10 @@ def plan(index: ModelIndex, sites: Sequence[Site], kernels: Mapping[str, Kernel]
     Raises:
         ModelError: the model imports the kernels' domain at another version, or defines a kernel differently.
     """
+    check_kernel_imports(index.model)
     result = Plan()
     if not sites:
         return result
-    check_kernel_imports(index.model)
     opset = body_opset(index.model)
     types = [_type_if_needed(site, opset or kernels[site.match.kernel].opset, kernels) for site in sites]
     reasons: dict[int, str] = {}
