@@ -6,7 +6,7 @@
 #include <string>
 
 #include "acl/error.h"
-#include "ort/abi.h"
+#include "ort/abi_functions.h"
 
 namespace onnx_ascend::ort {
 
