@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -136,7 +137,7 @@ def convert(
         original, proto = proto, onnx.ModelProto()
         proto.CopyFrom(original)
     conversion = Conversion(model=proto, source=source)
-    with _blaming(source):
+    with _blaming(source), _without_collector():
         planned, index = _examine(proto, kernels, relaxed, conversion)
         conversion.warnings.extend(apply(planned, index))
     return conversion
@@ -153,7 +154,7 @@ def inspect(
     kernels = _chosen(only, exclude)
     proto, source = _opened(model)
     inspection = Inspection(source=source)
-    with _blaming(source):
+    with _blaming(source), _without_collector():
         _examine(proto, kernels, relaxed, inspection)
     return inspection
 
@@ -223,6 +224,19 @@ def _blaming(source: Path | None) -> Iterator[None]:
         yield
     except ModelError as error:
         raise ModelError(f"{source}: {error}") if source else error from error
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Pauses the cyclic garbage collector, which finds nothing and costs a fourth of the time on big models."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _count(number: int, one: str, several: str) -> str:

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from onnx_ascend_ext.graph import Scope
 from onnx_ascend_ext.matching import Site
 from onnx_ascend_ext.rewriting.names import FreshNames
-from onnx_ascend_ext.rewriting.provenance import kernel_node, merge_descriptions, record_replaced
+from onnx_ascend_ext.rewriting.provenance import become_kernel_node, merge_descriptions
 
 _OPSET_OF_CAST_LIKE = 15
 
@@ -57,15 +57,14 @@ def replace_root(
         The nodes to insert before the root.
     """
     root = site.scope.nodes[site.root]
-    del root.input[:], root.attribute[:]
+    root.ClearField("attribute")
     root.ClearField("overload")
     if not (site.factors or site.scale != 1 or any(site.views)):
-        root.MergeFrom(kernel_node(site.match.kernel, site.match.origin))
-        root.input.extend(site.operands)
+        root.input[:] = site.operands
+        merge_descriptions(root, removed)
+        become_kernel_node(root, site.match)
         if not root.name:
             root.name = names.node(f"{root.op_type}_{site.result}")
-        merge_descriptions(root, removed)
-        record_replaced(root, site.match)
         return []
     return _compose(root, site, dtype, removed, names)
 
@@ -81,11 +80,9 @@ def _compose(
         for node in chain:
             inserted.append(_repeated_view(site.scope, node, operands[position], names))
             operands[position] = inserted[-1].output[0]
-    kernel = onnx.NodeProto()
-    kernel.CopyFrom(kernel_node(match.kernel, match.origin))
-    kernel.input.extend(operands)
+    kernel = onnx.NodeProto(input=operands)
     merge_descriptions(kernel, [root, *removed])
-    record_replaced(kernel, match)
+    become_kernel_node(kernel, match)
     last = kernel
     for factor in site.factors:
         inserted.append(_named(last, f"{stem}_{last.op_type}", names))
@@ -98,7 +95,7 @@ def _compose(
         constant = _constant(site, dtype, last.output[0], stem, names)
         inserted.extend(constant)
         last = helper.make_node("Mul", [last.output[0], constant[-1].output[0]], [])
-    root.input.extend(last.input)
+    root.input[:] = last.input
     root.op_type, root.domain = last.op_type, last.domain
     if last is kernel:
         root.name = root.name or names.node(f"{kernel.op_type}_{site.result}")
