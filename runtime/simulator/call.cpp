@@ -79,6 +79,7 @@ void CallPoint::clear() noexcept {
 }
 
 void CallPoint::reset_all() noexcept {
+    arm_faults_of_environment();
     const std::lock_guard<std::mutex> lock(faults().mutex);
     faults().armed.clear();
     for (CallPoint* point = first_point; point != nullptr; point = point->next_) point->clear();
@@ -114,7 +115,9 @@ int CallPoint::take_fault() noexcept {
     return code;
 }
 
-void arm_faults_of_environment() {
+std::atomic<bool> environment_faults_armed{false};
+
+void arm_faults_of_environment() noexcept {
     static std::once_flag once;
     std::call_once(once, [] {
         const char* text = std::getenv("ASCEND_SIM_FAULT");
@@ -124,18 +127,14 @@ void arm_faults_of_environment() {
             const std::string_view entry = rest.substr(0, comma);
             rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
             if (!entry.empty() && !arm_entry(entry)) {
-                std::fprintf(
-                    stderr,
-                    "simulator: ASCEND_SIM_FAULT: '%.*s' is not function:nth:code with a function of "
-                    "this library, nth >= 1 and a code other than 0\n",
-                    static_cast<int>(entry.size()), entry.data());
+                std::fprintf(stderr,
+                             "simulator: ASCEND_SIM_FAULT: '%.*s' is not function:nth:code with a function of "
+                             "this library, nth >= 1 and a code other than 0\n",
+                             static_cast<int>(entry.size()), entry.data());
             }
         }
+        environment_faults_armed.store(true, std::memory_order_release);
     });
-}
-
-namespace {
-const bool faults_armed = (arm_faults_of_environment(), true);
 }
 
 }  // namespace onnx_ascend::simulator

@@ -11,6 +11,11 @@
 
 namespace onnx_ascend::simulator {
 
+// Arms what ASCEND_SIM_FAULT lists ("function:nth:code,..."), at the first call of any function. Prints what it
+// cannot read to stderr.
+void arm_faults_of_environment() noexcept;
+extern std::atomic<bool> environment_faults_armed;
+
 // One exported function. Instances have static storage and are linked into a list when the library is loaded,
 // so that a function that was never called is known as well.
 class CallPoint {
@@ -23,6 +28,7 @@ class CallPoint {
 
     // Counts the call; the code that it must fail with, or ACL_SUCCESS.
     int enter() noexcept {
+        if (!environment_faults_armed.load(std::memory_order_acquire)) arm_faults_of_environment();
         count_.fetch_add(1, std::memory_order_relaxed);
         return armed_faults_.load(std::memory_order_relaxed) == 0 ? ACL_SUCCESS : take_fault();
     }
@@ -44,9 +50,6 @@ class CallPoint {
     std::atomic<uint64_t> count_{0};
     std::atomic<uint32_t> armed_faults_{0};
 };
-
-// Arms what ASCEND_SIM_FAULT lists ("function:nth:code,..."), once. Prints what it cannot read to stderr.
-void arm_faults_of_environment();
 
 // True in a child of fork() whose parent had initialised ACL: device state does not cross a fork.
 bool forked_child() noexcept;
