@@ -228,7 +228,7 @@ def _blaming(source: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Pauses the cyclic garbage collector, which finds nothing and costs a fourth of the time on big models."""
+    """Pauses the cyclic garbage collector, which finds nothing and takes a fourth of a big model's time."""
     if not gc.isenabled():
         yield
         return

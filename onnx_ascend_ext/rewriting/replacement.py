@@ -59,7 +59,7 @@ def replace_root(
     root = site.scope.nodes[site.root]
     root.ClearField("attribute")
     root.ClearField("overload")
-    if not (site.factors or site.scale != 1 or any(site.views)):
+    if not (site.factors or site.scale != 1 or any(site.views) or any(site.activated)):
         root.input[:] = site.operands
         merge_descriptions(root, removed)
         become_kernel_node(root, site.match)
@@ -72,10 +72,15 @@ def replace_root(
 def _compose(
     root: onnx.NodeProto, site: Site, dtype: int, removed: Iterable[onnx.NodeProto], names: FreshNames
 ) -> list[onnx.NodeProto]:
-    """Writes the views of the operands, the kernel node and the product; the root becomes the last node."""
+    """Writes what the operands go through, the kernel node and the product; the last becomes the root."""
     match, stem = site.match, root.name or site.result
     inserted: list[onnx.NodeProto] = []
     operands = list(site.operands)
+    for position, activated in enumerate(site.activated):
+        if activated:
+            sigmoid = helper.make_node("Sigmoid", [operands[position]], [])
+            inserted.append(_named(sigmoid, f"{operands[position]}_Sigmoid", names))
+            operands[position] = inserted[-1].output[0]
     for position, chain in enumerate(site.views):
         for node in chain:
             inserted.append(_repeated_view(site.scope, node, operands[position], names))
