@@ -35,8 +35,12 @@
     X(94, 1, ReleaseMemoryInfo, void, (OrtMemoryInfo * info))                                               \
     X(99, 1, ReleaseTensorTypeAndShapeInfo, void, (OrtTensorTypeAndShapeInfo * info))                       \
     X(101, 1, ReleaseCustomOpDomain, void, (OrtCustomOpDomain * domain))                                    \
+    X(130, 1, AddSessionConfigEntry, OrtStatusPtr,                                                          \
+      (OrtSessionOptions * options, const char* key, const char* value))                                    \
     X(193, 10, KernelContext_GetGPUComputeStream, OrtStatusPtr,                                             \
       (const OrtKernelContext* context, void** out))                                                        \
+    X(237, 14, HasSessionConfigEntry, OrtStatusPtr,                                                         \
+      (const OrtSessionOptions* options, const char* key, int* out))                                        \
     X(244, 15, KernelInfo_GetNodeName, OrtStatusPtr, (const OrtKernelInfo* info, char* out, size_t* size))  \
     X(247, 15, Logger_LogMessage, OrtStatusPtr,                                                             \
       (const OrtLogger* logger, OrtLoggingLevel level, const char* message, const char* file, int line,     \

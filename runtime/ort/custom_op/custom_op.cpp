@@ -115,6 +115,17 @@ OrtCustomOpDomain* domain_for(const Ort& ort) {
     return domain;
 }
 
+// ONNX Runtime refuses a session whose options have a domain twice, and offers no way to ask for it, so the
+// options themselves remember it; their copies have both.
+void register_once(const Ort& ort, OrtSessionOptions* options) {
+    constexpr const char* kMark = "onnx_ascend_ext.custom_ops";
+    int marked = 0;
+    ort.check(ort.api().HasSessionConfigEntry(options, kMark, &marked));
+    if (marked != 0) return;
+    ort.check(ort.api().AddCustomOpDomain(options, domain_for(ort)));
+    ort.check(ort.api().AddSessionConfigEntry(options, kMark, "1"));
+}
+
 }  // namespace
 
 CustomOp::CustomOp(const Ort& ort, const Kernel& kernel, DType dtype)
@@ -149,9 +160,7 @@ CustomOp::CustomOp(const Ort& ort, const Kernel& kernel, DType dtype)
     KernelDestroy = [](void* kernel) { delete static_cast<CustomKernel*>(kernel); };
     InferOutputShapeFn = [](const OrtCustomOp* op, OrtShapeInferContext* context) {
         const CustomOp& me = self(op);
-        return me.ort_.guarded([&] {
-            infer_broadcast_shape(me.ort_, context, static_cast<ONNXTensorElementDataType>(me.dtype_));
-        });
+        return me.ort_.guarded([&] { infer_broadcast_shape(me.ort_, context); });
     };
 }
 
@@ -163,5 +172,5 @@ extern "C" __attribute__((visibility("default"))) onnx_ascend::ort::OrtStatus* R
     const Ort* ort = Ort::negotiate(base, kOldestCustomOpVersion);
     if (ort == nullptr)
         return too_old_status(base, "the custom-op library onnx_ascend_ext", kOldestCustomOpVersion);
-    return ort->guarded([&] { ort->check(ort->api().AddCustomOpDomain(options, domain_for(*ort))); });
+    return ort->guarded([&] { register_once(*ort, options); });
 }
