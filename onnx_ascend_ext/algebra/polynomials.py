@@ -12,9 +12,9 @@ from fractions import Fraction
 from math import gcd
 from typing import TypeAlias
 
-Rational: TypeAlias = "int | Fraction"
-Monomial: TypeAlias = "tuple[tuple[int, int], ...]"
-Polynomial: TypeAlias = "dict[Monomial, Rational]"
+Rational: TypeAlias = int | Fraction
+Monomial: TypeAlias = tuple[tuple[int, int], ...]
+Polynomial: TypeAlias = dict[Monomial, Rational]
 
 ONE: Monomial = ()
 
