@@ -94,7 +94,8 @@ void CallPoint::arm(uint64_t nth, int code) {
 void CallPoint::disarm() {
     const std::lock_guard<std::mutex> lock(faults().mutex);
     auto& armed = faults().armed;
-    armed.erase(std::remove_if(armed.begin(), armed.end(), [this](const Fault& fault) { return fault.point == this; }),
+    armed.erase(std::remove_if(armed.begin(), armed.end(),
+                               [this](const Fault& fault) { return fault.point == this; }),
                 armed.end());
     armed_faults_.store(0, std::memory_order_relaxed);
 }
@@ -127,10 +128,11 @@ void arm_faults_of_environment() noexcept {
             const std::string_view entry = rest.substr(0, comma);
             rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
             if (!entry.empty() && !arm_entry(entry)) {
-                std::fprintf(stderr,
-                             "simulator: ASCEND_SIM_FAULT: '%.*s' is not function:nth:code with a function of "
-                             "this library, nth >= 1 and a code other than 0\n",
-                             static_cast<int>(entry.size()), entry.data());
+                std::fprintf(
+                    stderr,
+                    "simulator: ASCEND_SIM_FAULT: '%.*s' is not function:nth:code with a function of "
+                    "this library, nth >= 1 and a code other than 0\n",
+                    static_cast<int>(entry.size()), entry.data());
             }
         }
         environment_faults_armed.store(true, std::memory_order_release);

@@ -11,8 +11,8 @@
 
 namespace onnx_ascend::simulator {
 
-// Arms what ASCEND_SIM_FAULT lists ("function:nth:code,..."), at the first call of any function. Prints what it
-// cannot read to stderr.
+// Arms what ASCEND_SIM_FAULT lists ("function:nth:code,..."), at the first call of any function. Prints what
+// it cannot read to stderr.
 void arm_faults_of_environment() noexcept;
 extern std::atomic<bool> environment_faults_armed;
 

@@ -114,6 +114,13 @@ aclrtRunMode read_run_mode(const Reader& reader) {
     return text == "host" ? ACL_HOST : ACL_DEVICE;
 }
 
+std::string read_instruction_set(const Reader& reader) {
+    const std::string_view text = variable("ASCEND_SIM_ISA");
+    if (text.empty() || text == "portable" || text == "avx2" || text == "avx512") return std::string(text);
+    reader.refuse("ASCEND_SIM_ISA", text, "portable, avx2 or avx512");
+    return {};
+}
+
 Soc read_soc(const Reader& reader) {
     const std::string_view text = variable("ASCEND_SIM_SOC");
     if (auto soc = find_soc(text.empty() ? default_soc : std::string(text))) return *soc;
@@ -133,6 +140,7 @@ Settings read() {
     settings.always_async =
         reader.flag("ASCEND_SIM_ASYNC") || settings.run_mode == ACL_HOST || settings.latency.count() != 0;
     settings.threads = static_cast<unsigned>(reader.number("ASCEND_SIM_THREADS", usable_cpus(), 1, 1024));
+    settings.instruction_set = read_instruction_set(reader);
     settings.report_leaks = reader.flag("ASCEND_SIM_LEAKS");
     const uint64_t cache_limit =
         reader.number("ACLNN_CACHE_LIMIT", 10'000, 0, std::numeric_limits<uint64_t>::max());

@@ -21,6 +21,7 @@ struct Settings {
     size_t device_memory;               // ASCEND_SIM_MEMORY, bytes per device
     bool always_async;                  // ASCEND_SIM_ASYNC, and whatever needs real asynchrony
     std::chrono::microseconds latency;  // ASCEND_SIM_LATENCY_US, of each launch and copy
+    std::string instruction_set;        // ASCEND_SIM_ISA; empty: the best of the CPU
     unsigned threads;                   // ASCEND_SIM_THREADS
     bool report_leaks;                  // ASCEND_SIM_LEAKS
     size_t executor_cache_limit;        // ACLNN_CACHE_LIMIT; 0 with DISABLE_L2_CACHE

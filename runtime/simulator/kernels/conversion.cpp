@@ -30,7 +30,7 @@ void Conversion::add(ConversionLoop loop, size_t values_per_element) noexcept {
     step_[steps_++] = {loop, values_per_element};
 }
 
-Conversion::Conversion(aclDataType from, aclDataType to) noexcept {
+Conversion::Conversion(aclDataType from, aclDataType to) {
     if (from == to) return;
     const ConversionLoops& c = loops().conversions;
     if (is_complex(from)) {

@@ -18,7 +18,7 @@ bool can_cast(aclDataType from, aclDataType to) noexcept;
 // A conversion between kernel types: exact widening steps, then at most one that rounds.
 class Conversion {
   public:
-    Conversion(aclDataType from, aclDataType to) noexcept;
+    Conversion(aclDataType from, aclDataType to);
 
     bool is_identity() const noexcept { return steps_ == 0; }
     // Writes to `out`; `scratch` is room for as many elements of 16 bytes. Neither may overlap `in`.

@@ -61,8 +61,8 @@ struct InstructionSetLoops {
     BinaryLoops sigmoid_backward;
 };
 
-// The loops of the best instruction set that this CPU has.
-const InstructionSetLoops& loops() noexcept;
+// The loops of the best instruction set that this CPU has, or of the one that ASCEND_SIM_ISA names.
+const InstructionSetLoops& loops();
 
 namespace portable {
 extern const ConversionLoops conversion_loops;

@@ -100,6 +100,7 @@ struct Launch {
 // Where the operands lie now; ACLNN_SUCCESS also for addresses that the device will stumble over.
 int locate_operands(const aclOpExecutor& executor, Launch& launch) {
     const Plan& plan = *executor.plan;
+    const Context* context = current_context();
     launch.failure = plan.device_failure;
     for (int i = 0; i < operand_count; ++i) {
         const aclTensor* tensor = executor.tensors[i].get(tensors());
@@ -111,7 +112,9 @@ int locate_operands(const aclOpExecutor& executor, Launch& launch) {
         const auto size = static_cast<int64_t>(element_size(plan.types[i]));
         char* first = static_cast<char*>(storage) + plan.offset[i] * size;
         const Region region = find_region(first, static_cast<size_t>(plan.reach[i] * size));
-        if (storage == nullptr || !region.usable_by_device()) {
+        const bool of_other_device =
+            region.place == Place::device && context != nullptr && region.device != context->device;
+        if (storage == nullptr || of_other_device || !region.usable_by_device()) {
             launch.failure = "an operand lies outside of the device's memory";
         } else if (reinterpret_cast<uintptr_t>(first) % (size > 8 ? 8 : static_cast<size_t>(size)) != 0) {
             launch.failure = "an operand is not aligned to its elements";

@@ -74,10 +74,10 @@ bool multiply_plainly(const ComplexBlock<Real>& a, const ComplexBlock<Real>& b, 
     return unordered != 0;
 }
 
-// conj((1 - y) * y) * dy with the complex product of C++, which recovers infinities where the plain formula gives
-// NaN. So the plain formula runs first, and the product of C++ only for a block in which a NaN came up.
-// Real and imaginary parts are kept apart: over pairs, gcc 12 makes fused multiply-add of the formula for AVX-512
-// in spite of -ffp-contract=off.
+// conj((1 - y) * y) * dy with the complex product of C++, which recovers infinities where the plain formula
+// gives NaN. So the plain formula runs first, and the product of C++ only for a block in which a NaN came up.
+// Real and imaginary parts are kept apart: over pairs, gcc 12 makes fused multiply-add of the formula for
+// AVX-512 in spite of -ffp-contract=off.
 template <typename Real>
 void complex_loop(const void* grad_output, const void* output, void* grad_input, size_t count) {
     using Complex = std::complex<Real>;
