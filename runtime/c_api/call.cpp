@@ -52,7 +52,7 @@ Tensor to_tensor(const onnx_ascend_tensor& from, const char* name) {
 
 void check_output_strides(const Tensor& output, const char* name) {
     for (int32_t d = 0; output.strides != nullptr && d < output.rank; ++d)
-        if (output.strides[d] == 0 && output.dims[d] > 1)
+        if (output.strides[d] == 0 && output.dims[d] > 1 && output.elements() > 0)
             throw InvalidArgument(std::string(name) + " " + describe(output) +
                                   " has a stride of 0: several of its elements are one place in memory");
 }
