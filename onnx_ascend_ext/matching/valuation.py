@@ -128,13 +128,18 @@ class Valuation:
 
     def make_atom(self, scope: Scope, name: str) -> Form:
         """Make a value opaque: from now on it is an atom, whatever computes it."""
+        form = self._atom_of(scope, name)
+        self.forms(scope)[name] = form
+        return form
+
+    def _atom_of(self, scope: Scope, name: str) -> Form:
+        """The atom that stands for a value itself."""
         key = (scope, name)
         atom = self._value_atoms.get(key)
         if atom is None:
             atom = self._value_atoms[key] = self.ring.atom()
-        form = Form(1, ((atom, 1),))
-        self.set_form(scope, name, form)
-        return form
+            self.existing[((atom, 1),)] = [(1, scope, name)]
+        return Form(1, ((atom, 1),))
 
     def set_form(self, scope: Scope, name: str, form: Form) -> None:
         """Record a value's form."""
@@ -367,6 +372,8 @@ class Valuation:
         op_type, inputs = scope.op_types[index], scope.inputs[index]
         if op_type == "Mul":
             form = ring.multiply(forms[inputs[0]], forms[inputs[1]])
+            if not form.scale:
+                form = self._times_zero(scope, inputs)
         elif op_type == "Sub":
             form = ring.add(forms[inputs[0]], ring.negate(forms[inputs[1]]))
         elif op_type == "Add":
@@ -400,6 +407,15 @@ class Valuation:
             form = self._sigmoids_recognised(form)
         if not form.factors and form.scale:
             return self._rounded(scope, name, form)
+        return form
+
+    def _times_zero(self, scope: Scope, names: Sequence[str]) -> Form:
+        """A product with the constant zero, which stands in the form like a value that is not known."""
+        form = UNIT
+        for name in names:
+            factor = self.forms(scope)[name]
+            owner = scope.find(name) or scope
+            form = self.ring.multiply(form, factor if factor.scale else self._atom_of(owner, name))
         return form
 
     def _result_after_cut(self, scope: Scope, index: int, name: str) -> Form | None:
