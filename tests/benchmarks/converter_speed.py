@@ -8,6 +8,7 @@ stays small on purpose, since Linux counts the memory of the process that starts
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -138,6 +139,14 @@ def table(results: dict[str, dict[str, Runs]], known: dict[str, Size]) -> str:
     return "\n".join(lines)
 
 
+def conditions(tools: dict[str, Tool], repeat: int) -> str:
+    """One sentence on what the numbers were measured with."""
+    modules = sorted({tool.module for tool in tools.values()})
+    versions = ", ".join(f"{module} {importlib.metadata.version(module)}" for module in modules)
+    python = ".".join(map(str, sys.version_info[:3]))
+    return f"Median of {repeat} interleaved runs on {os.cpu_count()} cores; Python {python}, {versions}."
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     known = sizes()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -155,6 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"measuring {name} ...", file=sys.stderr)
             results[name] = run_graph(name, known[name], tools, options.repeat, Path(folder))
     print(table(results, known))
+    print(f"\n{conditions(available, options.repeat)}")
     for name in missing:
         print(f"\n{name} was not measured: {TOOLS[name].module} is not installed")
     return 1 if any(runs.problem for by_tool in results.values() for runs in by_tool.values()) else 0

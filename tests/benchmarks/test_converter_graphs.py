@@ -62,6 +62,12 @@ def test_a_process_that_fails_gives_its_last_words() -> None:
     assert problem == "no such thing"
 
 
+def test_conditions_name_the_versions() -> None:
+    words = converter_speed.conditions({"floor": converter_speed.TOOLS[converter_speed.FLOOR]}, 3)
+    assert words.startswith("Median of 3 interleaved runs")
+    assert words.endswith(f"onnx {onnx.__version__}.")
+
+
 def test_table_shows_times_of_the_floor_and_problems() -> None:
     runs = {
         converter_speed.FLOOR: converter_speed.Runs([1.0, 3.0, 2.0], [100.0] * 3),
