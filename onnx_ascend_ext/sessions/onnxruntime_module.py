@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
 from onnx_ascend_ext.errors import BackendError
 
+# A severity of ONNX Runtime's log.
+ERRORS_ONLY = 3
 PLUGIN_EP_VERSION = (1, 24)
 
 
@@ -33,6 +36,12 @@ def onnxruntime() -> Any:
             "installed over each other: uninstall all of them and install one"
         )
     return onnxruntime
+
+
+def show_errors_only() -> None:
+    """Keeps ONNX Runtime's own log, for the whole process, to errors; what matters of it is reported anew."""
+    with contextlib.suppress(BackendError):
+        onnxruntime().set_default_logger_severity(ERRORS_ONLY)
 
 
 def version(module: Any) -> tuple[int, int]:

@@ -18,13 +18,12 @@ from onnx_ascend_ext.native import describe
 from onnx_ascend_ext.native.backend import Device
 from onnx_ascend_ext.sessions import values
 from onnx_ascend_ext.sessions.assignment import CPU_EP_NAME, RECORD_ASSIGNMENT, fallen_back, node_providers
-from onnx_ascend_ext.sessions.onnxruntime_module import onnxruntime
+from onnx_ascend_ext.sessions.onnxruntime_module import ERRORS_ONLY, onnxruntime
 from onnx_ascend_ext.sessions.session import CpuFallbackWarning, session_options
 
 Array = npt.NDArray[Any]
 MakeFeeds = Callable[[Any], Mapping[str, Array]]
 
-_ERRORS_ONLY = 3
 # Where ONNX Runtime looks for the external data of a model that it is given as bytes.
 _EXTERNAL_DATA_FOLDER = "session.model_external_initializers_file_folder_path"
 
@@ -138,7 +137,7 @@ def _cpu_session(source: str | bytes, folder: Path | None = None) -> Any:
 
 def _quiet_options() -> Any:
     options = onnxruntime().SessionOptions()
-    options.log_severity_level = _ERRORS_ONLY
+    options.log_severity_level = ERRORS_ONLY
     return options
 
 
