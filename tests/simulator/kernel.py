@@ -17,9 +17,7 @@ def tensor_over(acl: Acl, array: Array) -> int:
     strides = [stride // size for stride in array.strides]
     reach = 1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True) if n > 1)
     storage = [0] if array.size == 0 else [reach]
-    return acl.tensor(
-        array.ctypes.data, array.shape, ACL_TYPE[array.dtype], strides=strides, storage=storage
-    )
+    return acl.tensor(array.ctypes.data, array.shape, ACL_TYPE[array.dtype], strides=strides, storage=storage)
 
 
 def run(acl: Acl, dy: Array, y: Array, out: Array) -> int:

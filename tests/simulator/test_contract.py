@@ -15,7 +15,9 @@ import pytest
 from acl import Acl, address_of
 from oracle import BF16, C64, DTYPES, F16, F32, F64
 
-FORMATS = [value for name, value in c.constants().items() if "FORMAT_" in name or name.startswith("ACL_FRACTAL")]
+FORMATS = [
+    value for name, value in c.constants().items() if "FORMAT_" in name or name.startswith("ACL_FRACTAL")
+]
 UNSUPPORTED = [2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 29, 30, 33, 34, 35, 36, -1]
 
 
@@ -199,9 +201,7 @@ def test_a_view_that_leaves_its_storage_fails_when_the_launch_is_built(
     ],
     ids=str,
 )
-def test_a_strided_view_within_its_storage_passes(
-    acl: Acl, tensors: Tensors, view: dict[str, Any]
-) -> None:
+def test_a_strided_view_within_its_storage_passes(acl: Acl, tensors: Tensors, view: dict[str, Any]) -> None:
     assert check(acl, tensors([3, 4], **view), tensors([3, 4]), tensors([3, 4])) == 0
 
 
@@ -209,7 +209,7 @@ def test_dimensions_of_one_do_not_count_whatever_their_stride(acl: Acl, tensors:
     plain = tensors([1, 3])
     odd = tensors([1, 3], strides=[-77, 1])
     assert check(acl, plain, odd, plain) == 0
-    status, size, executor = acl.phase_one(plain, odd, plain)
+    _, size, executor = acl.phase_one(plain, odd, plain)
     acl.ok("aclDestroyAclOpExecutor", executor)
     assert size == 0
 
@@ -352,7 +352,7 @@ def test_six_alternating_broadcast_dimensions_of_doubles_fail_on_the_device_only
     acl.message()
 
 
-# The library's own system tests, by shape, type and value range: every rank, every type, values far out of (0, 1).
+# The library's own system tests, by shape, type and value range: all ranks and types, values far out of (0, 1).
 SYSTEM_SHAPES = [(1,), (131073,), (3, 257), (5, 7, 11), (2, 3, 5, 7), (2, 2, 3, 2, 5), (1, 2, 3, 1, 2, 3)]
 SYSTEM_SHAPES += [(2, 1, 2, 3, 1, 2, 2), (2, 1, 3, 1, 2, 1, 2, 3)]
 RANGES = [(-1, 1), (-10, 10), "nan", "inf", "-inf"]
@@ -360,9 +360,7 @@ RANGES = [(-1, 1), (-10, 10), "nan", "inf", "-inf"]
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", SYSTEM_SHAPES, ids=str)
-def test_system_cases_of_the_operator_library(
-    acl: Acl, shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> None:
+def test_system_cases_of_the_operator_library(acl: Acl, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     def drawn(kind: Any, seed: int) -> Any:
         rng = np.random.default_rng(seed)
         if isinstance(kind, str):
@@ -381,7 +379,7 @@ def test_system_cases_of_the_operator_library(
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_results_lie_within_the_error_bound_of_the_formula(acl: Acl, dtype: np.dtype[Any]) -> None:
-    """An oracle of another kind: the exact value in extended precision, and a bound in units of the last place."""
+    """Another oracle: the exact value in extended precision, and a bound in units of the last place."""
     rng = np.random.default_rng(11)
     y = (1 / (1 + np.exp(-rng.normal(0, 4, 4000)))).astype(dtype)
     dy = (rng.standard_normal(4000) * 10.0 ** rng.integers(-2, 3, 4000)).astype(dtype)

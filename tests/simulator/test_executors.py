@@ -87,7 +87,7 @@ def test_phase_two_consumes_its_executor_also_when_it_fails(acl: Acl, call: Call
     acl.message()
 
 
-def test_a_call_is_a_cache_hit_once_a_launch_of_it_succeeded(acl: Acl, call: Call) -> None:
+def test_a_call_is_a_cache_hit_once_a_launch_of_it_succeeded(call: Call) -> None:
     before = hits()
     first, second = call.one(), call.one()
     assert hits() == before
@@ -212,9 +212,7 @@ def test_a_granted_repeatability_takes_the_entry_out_of_the_cache(acl: Acl, call
         acl.ok("aclDestroyAclOpExecutor", made)
 
 
-def test_repeatability_is_refused_after_another_phase_one_or_on_another_thread(
-    acl: Acl, call: Call
-) -> None:
+def test_repeatability_is_refused_after_another_phase_one_or_on_another_thread(acl: Acl, call: Call) -> None:
     first, second = call.one(), call.one()
     assert acl.aclSetAclOpExecutorRepeatable(first) == 561000
     answers: list[int] = []
@@ -284,9 +282,7 @@ def test_lists_set_the_address_of_their_tensor(acl: Acl, call: Call) -> None:
 
 
 @pytest.mark.parametrize("cached", [False, True])
-def test_a_tensor_that_is_destroyed_between_the_phases_is_noticed(
-    acl: Acl, call: Call, cached: bool
-) -> None:
+def test_a_tensor_that_is_destroyed_between_the_phases_is_noticed(acl: Acl, call: Call, cached: bool) -> None:
     if cached:
         assert call.two(call.one()) == 0
     executor = call.one()
@@ -359,7 +355,12 @@ def test_workspace_smaller_than_asked_for_is_refused(acl: Acl) -> None:
 
 @pytest.mark.parametrize(
     ("environment", "expected"),
-    [({}, 3), ({"DISABLE_L2_CACHE": "1"}, 0), ({"ACLNN_CACHE_LIMIT": "0"}, 0), ({"ACLNN_CACHE_LIMIT": "2"}, 0)],
+    [
+        ({}, 3),
+        ({"DISABLE_L2_CACHE": "1"}, 0),
+        ({"ACLNN_CACHE_LIMIT": "0"}, 0),
+        ({"ACLNN_CACHE_LIMIT": "2"}, 0),
+    ],
     ids=str,
 )
 def test_the_cache_is_bounded_and_forgets_what_was_used_least_recently(

@@ -444,7 +444,13 @@ def test_leaks_are_listed_at_finalise_when_asked_for(child: Child) -> None:
         acl.ok("aclFinalize")
         """
     stderr = child(text, ASCEND_SIM_LEAKS="1").stderr
-    for part in ("device 0: 4711 bytes", "pinned host memory: 815 bytes", "leak: stream", "leak: event", "leak: tensor"):
+    for part in (
+        "device 0: 4711 bytes",
+        "pinned host memory: 815 bytes",
+        "leak: stream",
+        "leak: event",
+        "leak: tensor",
+    ):
         assert part in stderr
     assert child(text).stderr == ""
     tidy = 'acl.start()\nacl.ok("aclrtResetDevice", 0)\nacl.ok("aclFinalize")'

@@ -17,7 +17,7 @@ SPECIAL += [65520.0, 70000.0, 3.3e38, -3.4e38, 1.0 - 2**-24, 2.0**-24, 5e-324, 1
 
 
 def real_values(count: int, seed: int) -> tuple[Array, Array]:
-    """Gradients of several scales, and sigmoids in (0, 1) with both ends, then everything special in pairs."""
+    """Gradients of several scales with sigmoids in (0, 1), both ends near; then all that is special in pairs."""
     rng = np.random.default_rng(seed)
     dy = rng.standard_normal(count) * 10.0 ** rng.integers(-6, 7, count)
     y = 1 / (1 + np.exp(-rng.normal(0, 6, count)))
@@ -65,9 +65,7 @@ def test_every_half_precision_number_survives_a_widening_and_a_narrowing(
     for target in (dtype, F32):
         out = np.zeros(y.shape, target)
         assert kernel.run(acl, np.broadcast_to(dy, y.shape), y, out) == 0
-        np.testing.assert_array_equal(
-            oracle.bits(out), oracle.bits(oracle.sigmoid_backward(dy, y, target))
-        )
+        np.testing.assert_array_equal(oracle.bits(out), oracle.bits(oracle.sigmoid_backward(dy, y, target)))
 
 
 @pytest.mark.parametrize("target", [F16, BF16, F32], ids=str)
@@ -137,9 +135,7 @@ def test_a_complex_slope_is_conjugated(acl: Acl, dtype: np.dtype[Any]) -> None:
 
 
 @pytest.mark.parametrize("dtype", [F32, F64], ids=str)
-def test_a_thread_that_flushes_subnormals_gets_them_all_the_same(
-    child: Any, dtype: np.dtype[Any]
-) -> None:
+def test_a_thread_that_flushes_subnormals_gets_them_all_the_same(child: Any, dtype: np.dtype[Any]) -> None:
     # The C library's switch for it lies behind -ffast-math objects only, so the bits are set by machine code.
     tiny = 1e-40 if dtype == F32 else 1e-310
     child(
