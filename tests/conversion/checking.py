@@ -156,12 +156,13 @@ def check_kept(before: onnx.ModelProto, conversion: Conversion) -> None:
     assert after.ir_version in (before.ir_version, max(before.ir_version, 8))
     assert list(after.opset_import)[: len(before.opset_import)] == list(before.opset_import)
     assert len(before.training_info) == len(after.training_info)
-    _check_graph_kept(before.graph, after.graph)
+    results = {match.result for match in conversion.matches}
+    _check_graph_kept(before.graph, after.graph, results)
     for one, other in zip(before.training_info, after.training_info, strict=True):
         assert list(one.initialization_binding) == list(other.initialization_binding)
         assert list(one.update_binding) == list(other.update_binding)
-        _check_graph_kept(one.initialization, other.initialization)
-        _check_graph_kept(one.algorithm, other.algorithm)
+        _check_graph_kept(one.initialization, other.initialization, results)
+        _check_graph_kept(one.algorithm, other.algorithm, results)
     kept = list(after.functions)[: len(before.functions)]
     for one, other in zip(before.functions, kept, strict=True):
         assert (one.domain, one.name, one.input, one.output) == (
@@ -183,7 +184,7 @@ def check_kept(before: onnx.ModelProto, conversion: Conversion) -> None:
     assert len(kernel_nodes(after)) == len(kernel_nodes(before)) + len(conversion.matches)
 
 
-def _check_graph_kept(before: onnx.GraphProto, after: onnx.GraphProto) -> None:
+def _check_graph_kept(before: onnx.GraphProto, after: onnx.GraphProto, results: set[str]) -> None:
     assert (before.name, before.doc_string) == (after.name, after.doc_string)
     assert list(before.metadata_props) == list(after.metadata_props)
     assert list(before.input) == list(after.input)
@@ -200,14 +201,14 @@ def _check_graph_kept(before: onnx.GraphProto, after: onnx.GraphProto) -> None:
     old_nodes = {output: node for node in before.node for output in node.output if output}
     for node in after.node:
         output = next(filter(None, node.output), "")
-        if node.domain != DOMAIN and output in old_nodes and node.op_type != "Mul":
-            _check_node_kept(old_nodes[output], node)
+        if output in old_nodes and output not in results:
+            _check_node_kept(old_nodes[output], node, results)
 
 
-def _check_node_kept(before: onnx.NodeProto, after: onnx.NodeProto) -> None:
+def _check_node_kept(before: onnx.NodeProto, after: onnx.NodeProto, results: set[str]) -> None:
     for attribute, new in zip(before.attribute, after.attribute, strict=True):
         if attribute.HasField("g"):
-            _check_graph_kept(attribute.g, new.g)
+            _check_graph_kept(attribute.g, new.g, results)
     if not any(attribute.HasField("g") for attribute in before.attribute):
         assert before == after
 
