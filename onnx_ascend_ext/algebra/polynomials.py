@@ -33,6 +33,8 @@ def quotient(dividend: Rational, divisor: Rational) -> Rational:
         return dividend
     if divisor == -1:
         return -dividend
+    if type(dividend) is int and type(divisor) is int and not dividend % divisor:
+        return dividend // divisor
     return simplified(Fraction(dividend) / Fraction(divisor))
 
 
@@ -47,6 +49,11 @@ def product(a: Monomial, b: Monomial) -> Monomial:
         return b
     if not b:
         return a
+    if len(a) == len(b) == 1:
+        (symbol, exponent), (other, power) = a[0], b[0]
+        if symbol != other:
+            return (a[0], b[0]) if symbol > other else (b[0], a[0])
+        return ((symbol, exponent + power),) if exponent + power else ONE
     exponents = dict(a)
     for symbol, exponent in b:
         exponents[symbol] = exponents.get(symbol, 0) + exponent
@@ -60,6 +67,8 @@ def inverse(a: Monomial) -> Monomial:
 
 def common_monomial(terms: Collection[Monomial]) -> Monomial:
     """The monomial of each symbol's lowest exponent over some terms; where it is missing it counts as 0."""
+    if ONE in terms and all(exponent > 0 for term in terms for _, exponent in term):
+        return ONE
     lowest: dict[int, int] = {}
     occurrences: dict[int, int] = {}
     for term in terms:
@@ -123,7 +132,8 @@ def factorize(terms: Mapping[Monomial, Rational]) -> Iterator[Mapping[Monomial, 
     Divisors of the shape `1 - rate * monomial` are found; what is left is one factor more.
     """
     rest: Mapping[Monomial, Rational] = terms
-    searching = True
+    # Two terms split only where their ratio is a power.
+    searching = len(terms) > 2 or gcd(*(e for term in terms for _, e in term)) != 1
     while searching and len(rest) > 1:
         searching = False
         for root, rate in _linear_divisors(rest):

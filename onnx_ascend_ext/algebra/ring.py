@@ -40,6 +40,8 @@ class Form(NamedTuple):
 ZERO = Form(0)
 UNIT = Form(1)
 
+_SMALL = 1 << 32
+
 
 class TooLargeError(Exception):
     """A form would exceed the ring's bounds."""
@@ -65,6 +67,7 @@ class Ring:
         self._atoms = 0
         self._sums: list[Mapping[Monomial, Rational]] = []
         self._sum_ids: dict[frozenset[tuple[Monomial, Rational]], int] = {}
+        self._linear: dict[tuple[Rational, int], int] = {}
 
     def atom(self) -> int:
         """A new atom."""
@@ -106,10 +109,13 @@ class Ring:
             if exponent < 0:
                 raise ZeroDivisionError
             return ZERO
-        if any(abs(e * exponent) > self.MAX_EXPONENT for _, e in a.factors):
-            raise TooLargeError
+        for _, e in a.factors:
+            if not -self.MAX_EXPONENT <= e * exponent <= self.MAX_EXPONENT:
+                raise TooLargeError
         scale = a.scale
-        if scale != 1:
+        if scale == -1:
+            scale = -1 if exponent & 1 else 1
+        elif scale != 1:
             size = max(abs(scale.numerator), scale.denominator).bit_length()
             if size * abs(exponent) > 2 * self.MAX_BITS:
                 raise TooLargeError
@@ -137,6 +143,10 @@ class Ring:
         if a.factors == b.factors:
             scale = self._bounded(a.scale + b.scale)
             return Form(scale, a.factors) if scale else ZERO
+        if not a.factors and len(b.factors) == 1:
+            (base, exponent) = b.factors[0]
+            if exponent == 1 and not base & 1:
+                return Form(a.scale, ((self._one_plus(quotient(b.scale, a.scale), base), 1),))
         common = common_monomial((a.factors, b.factors))
         if common:
             undone = inverse(common)
@@ -198,6 +208,8 @@ class Ring:
         return Form(self._bounded(scale), monomial(exponents))
 
     def _bounded(self, number: Rational) -> Rational:
+        if type(number) is int and -_SMALL < number < _SMALL:
+            return number
         if max(abs(number.numerator), number.denominator).bit_length() > self.MAX_BITS:
             raise TooLargeError
         return simplified(number)
@@ -216,6 +228,13 @@ class Ring:
                     if len(result) > self.MAX_TERMS:
                         raise TooLargeError
         return result
+
+    def _one_plus(self, rate: Rational, atom: int) -> int:
+        """The base of `1 + rate * atom`."""
+        base = self._linear.get((rate, atom))
+        if base is None:
+            base = self._linear[rate, atom] = self._intern({(): 1, ((atom, 1),): self._bounded(rate)})
+        return base
 
     def _intern(self, terms: Mapping[Monomial, Rational]) -> int:
         """The base of a sum, whose lowest term has the coefficient 1."""

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.algebra import Rational
     from onnx_ascend_ext.graph import Extent, Scope
     from onnx_ascend_ext.matching.pattern import Pattern
-    from onnx_ascend_ext.matching.valuation import Entry, Valuation
+    from onnx_ascend_ext.matching.store import Entry
+    from onnx_ascend_ext.matching.valuation import Valuation
 
 # A match must make the graph smaller by this many nodes, so that it is worth rounding differently.
 _LEAST_SAVED = 2

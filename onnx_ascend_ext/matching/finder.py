@@ -13,7 +13,8 @@ from onnx_ascend_ext.matching.named import NamedForms, NamedNode
 from onnx_ascend_ext.matching.pattern import derive
 from onnx_ascend_ext.matching.search import Search
 from onnx_ascend_ext.matching.site import Site
-from onnx_ascend_ext.matching.valuation import RELAXED_HINT, Rules, Valuation
+from onnx_ascend_ext.matching.store import RELAXED_HINT, Rules
+from onnx_ascend_ext.matching.valuation import Valuation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from onnx_ascend_ext.algebra import Form, Ring, monomial
+from onnx_ascend_ext.algebra import Form, Ring, quotient
 from onnx_ascend_ext.graph import Constants, ModelIndex, Types
 from onnx_ascend_ext.matching.extents import Extents
-from onnx_ascend_ext.matching.valuation import Rules, Valuation
+from onnx_ascend_ext.matching.store import Rules
+from onnx_ascend_ext.matching.valuation import Valuation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.catalog import Kernel
 
 
-@dataclass
 class Pattern:
     """A kernel that computes `gradient * slope(activation)`.
 
@@ -27,15 +26,20 @@ class Pattern:
         kernel: the kernel.
         gradient: position of the gradient among its inputs.
         activation: position of the activation.
+        symmetric: whether the slope stays the same when that factor takes the activation's place.
     """
 
-    kernel: Kernel
-    gradient: int
-    activation: int
-    _ring: Ring
-    _slope: Form
-    _rate: Form
-    _slopes: dict[Form, Form] = field(default_factory=dict)
+    def __init__(
+        self, kernel: Kernel, gradient: int, activation: int, ring: Ring, slope: Form, atom: int, base: int
+    ) -> None:
+        self.kernel = kernel
+        self.gradient = gradient
+        self.activation = activation
+        self._ring = ring
+        self._slope = slope
+        self._base = base
+        self._rate = ring.terms(base)[((atom, 1),)]
+        self.symmetric = self.slope(Form(1, ((base, 1),))) == slope
 
     def slope(self, activation: Form) -> Form:
         """The slope at an activation.
@@ -43,17 +47,14 @@ class Pattern:
         Raises:
             TooLargeError: it exceeds the bounds of the ring.
         """
-        found = self._slopes.get(activation)
-        if found is None:
-            found = self._slopes[activation] = self._ring.substitute(self._slope, lambda _: activation)
-        return found
+        return self._ring.substitute(self._slope, lambda _: activation)
 
     def activation_of(self, base: int) -> Form | None:
         """The activation for which a sum is the slope's factor `1 + rate * activation`, if there is one."""
         terms = dict(self._ring.terms(base))
         if terms.pop((), None) != 1:
             return None
-        return self._ring.divide(self._ring.sum_of(terms), self._rate)
+        return self._ring.sum_of({term: quotient(value, self._rate) for term, value in terms.items()})
 
 
 def derive(kernel: Kernel, ring: Ring) -> Pattern | None:
@@ -75,9 +76,9 @@ def derive(kernel: Kernel, ring: Ring) -> Pattern | None:
         slope = ring.divide(result, Form(1, ((atoms[gradient], 1),)))
         if ring.atoms(slope) != {atoms[activation]}:
             continue
-        rate = _linear_rate(ring, slope, atoms[activation])
-        if rate is not None:
-            return Pattern(kernel, gradient, activation, ring, slope, rate)
+        base = _linear_factor(ring, slope, atoms[activation])
+        if base is not None:
+            return Pattern(kernel, gradient, activation, ring, slope, atoms[activation], base)
     return None
 
 
@@ -87,10 +88,9 @@ def _pairs(count: int) -> Iterator[tuple[int, int]]:
         yield 1, 0
 
 
-def _linear_rate(ring: Ring, slope: Form, atom: int) -> Form | None:
+def _linear_factor(ring: Ring, slope: Form, atom: int) -> int | None:
+    """A factor `1 + rate * atom` of a slope."""
     for base, exponent in slope.factors:
-        if exponent > 0 and ring.is_sum(base):
-            terms = ring.terms(base)
-            if set(terms) == {(), monomial({atom: 1})}:
-                return Form(terms[monomial({atom: 1})])
+        if exponent > 0 and ring.is_sum(base) and set(ring.terms(base)) == {(), ((atom, 1),)}:
+            return base
     return None

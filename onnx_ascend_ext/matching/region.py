@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from onnx_ascend_ext.matching.valuation import ARITHMETIC
+from onnx_ascend_ext.matching.operators import ARITHMETIC
 
 if TYPE_CHECKING:
     from collections.abc import Collection

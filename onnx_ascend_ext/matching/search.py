@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnx_ascend_ext.algebra import Form, TooLargeError
 from onnx_ascend_ext.graph.operators import VIEWS
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
-from onnx_ascend_ext.matching.valuation import ADDITIVE, ARITHMETIC, FUNCTIONS
+from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
+from onnx_ascend_ext.matching.sigmoids import NEGATING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,16 +19,12 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.matching.pattern import Pattern
     from onnx_ascend_ext.matching.valuation import Valuation
 
-# What may stand before a Sigmoid whose argument is the negative of something.
-_NEGATING = frozenset({"Neg", "Sub", "Mul", "Div", "Identity"})
-
 
 class Candidate(NamedTuple):
     """A kernel and an activation that would explain one factor of a form."""
 
     pattern: Pattern
     activation: Form
-    slope: Form
 
 
 @dataclass
@@ -55,10 +52,12 @@ class Search:
         self._patterns = patterns
         self._binder = Binder(valuation, proving=proving)
         self._solved: dict[int, list[Candidate]] = {}
+        self._slopes: dict[Candidate, Form] = {}
         self._by_sum: dict[int, list[Candidate]] = {}
         self._composites: set[Form] = set()
         self._live: dict[Scope, set[str]] = {}
         self._complete: set[Scope] = set()
+        self._scaled: set[str] = set()
 
     def scan(self, scope: Scope) -> Outcome:
         """Search a scope; those around it must have been scanned before.
@@ -86,6 +85,7 @@ class Search:
                 self._valuation.extents.make_own(scope, name)
                 continue
             live.add(name)
+            self._note_constant_factor(scope, index, name)
         self._add_constant_gradients(scope, outcome, constant_gradients)
         return outcome
 
@@ -124,7 +124,7 @@ class Search:
         for name in names:
             index = producer.get(name)
             if index is not None:
-                if op_types[index] in ARITHMETIC or op_types[index] in _CONSTANTS:
+                if op_types[index] in ARITHMETIC or op_types[index] in CONSTANTS:
                     return True
             elif name in scope.input_set and name not in scope.initializers:
                 continue
@@ -137,26 +137,34 @@ class Search:
         if scope.op_types[index] == "Exp":
             return True
         source = scope.producer.get(next(iter(scope.inputs[index]), ""))
-        return source is not None and scope.op_types[source] in _NEGATING
+        return source is not None and scope.op_types[source] in NEGATING
 
     def _candidates(self, base: int) -> list[Candidate]:
         """What would explain a sum in a form: the activation that solves it first, then composite values."""
-        solved = self._solved.get(base)
-        if solved is None:
-            solved = self._solved[base] = []
+        found = self._solved.get(base)
+        if found is None:
+            found = self._solved[base] = []
             for pattern in self._patterns:
                 try:
                     activation = pattern.activation_of(base)
-                    if activation is not None:
-                        solved.append(Candidate(pattern, activation, pattern.slope(activation)))
-                    # The complement of an activation can stand for it where the slope is symmetric.
-                    complement = Form(1, ((base, 1),))
-                    if activation is not None and pattern.slope(complement) == solved[-1].slope:
-                        solved.append(Candidate(pattern, complement, solved[-1].slope))
                 except TooLargeError:
                     continue
+                if activation is None:
+                    continue
+                found.append(Candidate(pattern, activation))
+                if pattern.symmetric:
+                    found.append(Candidate(pattern, Form(1, ((base, 1),))))
         composite = self._by_sum.get(base)
-        return solved + composite if composite else solved
+        return found + composite if composite else found
+
+    def _slope(self, candidate: Candidate) -> Form | None:
+        slope = self._slopes.get(candidate)
+        if slope is None:
+            try:
+                slope = self._slopes[candidate] = candidate.pattern.slope(candidate.activation)
+            except TooLargeError:
+                return None
+        return slope
 
     def _note_composites(self, scope: Scope, index: int) -> None:
         """Remember operands of a sum that are sums themselves: they may be activations."""
@@ -169,13 +177,19 @@ class Search:
                 continue
             self._composites.add(form)
             for pattern in self._patterns:
-                try:
-                    slope = pattern.slope(form)
-                except TooLargeError:
-                    continue
-                for base, exponent in slope.factors:
+                candidate = Candidate(pattern, form)
+                slope = self._slope(candidate)
+                for base, exponent in slope.factors if slope is not None else ():
                     if base & 1 and exponent > 0:
-                        self._by_sum.setdefault(base, []).append(Candidate(pattern, form, slope))
+                        self._by_sum.setdefault(base, []).append(candidate)
+
+    def _note_constant_factor(self, scope: Scope, index: int, name: str) -> None:
+        """Remember values that a constant was multiplied into: only those may have it as their gradient."""
+        inputs = scope.inputs[index]
+        forms = self._valuation.forms(scope)
+        product = scope.op_types[index] in ("Mul", "Div")
+        if not self._scaled.isdisjoint(inputs) or (product and any(not forms[s].factors for s in inputs)):
+            self._scaled.add(name)
 
     def _match(self, scope: Scope, root: int, form: Form) -> Bound | str | None:
         """The first way to compute a node by a kernel, or why the first one that was tried is refused."""
@@ -186,8 +200,13 @@ class Search:
             if not base & 1 or exponent < 0:
                 continue
             for candidate in self._candidates(base):
+                if not self._binder.operands(scope, root, candidate.activation):
+                    continue
+                slope = self._slope(candidate)
+                if slope is None:
+                    continue
                 try:
-                    rest = self._valuation.ring.divide(form, candidate.slope)
+                    rest = self._valuation.ring.divide(form, slope)
                 except TooLargeError:
                     continue
                 if all(e > 0 or b in negative for b, e in rest.factors):
@@ -205,10 +224,8 @@ class Search:
         self, scope: Scope, root: int, candidate: Candidate, rest: Form, *, whole: bool
     ) -> Bound | str | None:
         activations = self._binder.operands(scope, root, candidate.activation)
-        if not activations:
-            return None
         if not rest.factors:
-            if not whole:
+            if not whole or scope.outputs[root][0] not in self._scaled:
                 return None
             return self._binder.bind_constant(scope, root, candidate.pattern, activations[0], rest.scale)
         if whole:
@@ -249,6 +266,3 @@ class Search:
             if covered.isdisjoint([(scope, bound.root)]):
                 outcome.bound.append(bound)
                 covered.update(bound.region.nodes)
-
-
-_CONSTANTS = frozenset({"Constant", "ConstantOfShape", "CastLike"})
