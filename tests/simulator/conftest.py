@@ -13,14 +13,14 @@ from onnx_ascend_ext import simulator
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from acl import Acl
+from simulator.acl import Acl
 
 PRELUDE = """
 import ctypes, sys
 from pathlib import Path
 sys.path.insert(0, {folder!r})
-import acl as c
-from acl import Acl
+import simulator.acl as c
+from simulator.acl import Acl
 acl = Acl(Path({library!r}))
 """
 
@@ -52,7 +52,7 @@ def child() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(text: str, *, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND_", "ACLNN_"))}
-        prelude = PRELUDE.format(folder=str(Path(__file__).parent), library=str(library()))
+        prelude = PRELUDE.format(folder=str(Path(__file__).parents[1]), library=str(library()))
         ended = subprocess.run(
             [sys.executable, "-c", prelude + textwrap.dedent(text)],
             env=clean | environment,

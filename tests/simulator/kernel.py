@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from acl import Acl
-from oracle import ACL_TYPE
+
+from simulator.acl import Acl
+from simulator.oracle import ACL_TYPE
 
 Array = np.ndarray[Any, Any]
 

@@ -7,13 +7,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import acl as c
-import kernel
 import numpy as np
-import oracle
 import pytest
-from acl import Acl, address_of
-from oracle import BF16, C64, DTYPES, F16, F32, F64
+
+import simulator.acl as c
+from simulator import kernel, oracle
+from simulator.acl import Acl, address_of
+from simulator.oracle import BF16, C64, DTYPES, F16, F32, F64
 
 FORMATS = [
     value for name, value in c.constants().items() if "FORMAT_" in name or name.startswith("ACL_FRACTAL")
@@ -352,7 +352,7 @@ def test_six_alternating_broadcast_dimensions_of_doubles_fail_on_the_device_only
     acl.message()
 
 
-# The library's own system tests, by shape, type and value range: all ranks and types, values far out of (0, 1).
+# The system tests of the operator library by shape, type and value range: values far out of (0, 1) as well.
 SYSTEM_SHAPES = [(1,), (131073,), (3, 257), (5, 7, 11), (2, 3, 5, 7), (2, 2, 3, 2, 5), (1, 2, 3, 1, 2, 3)]
 SYSTEM_SHAPES += [(2, 1, 2, 3, 1, 2, 2), (2, 1, 3, 1, 2, 1, 2, 3)]
 RANGES = [(-1, 1), (-10, 10), "nan", "inf", "-inf"]
@@ -379,7 +379,7 @@ def test_system_cases_of_the_operator_library(acl: Acl, shape: tuple[int, ...], 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_results_lie_within_the_error_bound_of_the_formula(acl: Acl, dtype: np.dtype[Any]) -> None:
-    """Another oracle: the exact value in extended precision, and a bound in units of the last place."""
+    """Another oracle: the exact value in extended precision, with a bound in units of the last place."""
     rng = np.random.default_rng(11)
     y = (1 / (1 + np.exp(-rng.normal(0, 4, 4000)))).astype(dtype)
     dy = (rng.standard_normal(4000) * 10.0 ** rng.integers(-2, 3, 4000)).astype(dtype)

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import acl as c
 import numpy as np
 import pytest
-from acl import Acl
 
+import simulator.acl as c
 from onnx_ascend_ext import simulator
+from simulator.acl import Acl
 
 Child = Callable[..., Any]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from acl import Acl, address_of, prototypes
 
 from onnx_ascend_ext import simulator
+from simulator.acl import Acl, address_of, prototypes
 
 Child = Callable[..., Any]
 

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import acl as c
 import pytest
-from acl import Acl, address_of
 
+import simulator.acl as c
 from onnx_ascend_ext import simulator
+from simulator.acl import Acl, address_of
 
 Child = Callable[..., Any]
 FOREIGN = ctypes.create_string_buffer(4096)

@@ -217,7 +217,7 @@ def test_every_instruction_set_computes_the_same(child: Child, isa: str) -> None
     child(
         """
         import numpy as np
-        import kernel, oracle, test_numerics
+        from simulator import kernel, oracle, test_numerics
         acl.start()
         for of_dy in oracle.DTYPES:
             for of_y in oracle.DTYPES:

@@ -3,12 +3,12 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import kernel
 import numpy as np
-import oracle
 import pytest
-from acl import Acl
-from oracle import BF16, C64, C128, DTYPES, F16, F32, F64
+
+from simulator import kernel, oracle
+from simulator.acl import Acl
+from simulator.oracle import BF16, C64, C128, DTYPES, F16, F32, F64
 
 Array = np.ndarray[Any, Any]
 
@@ -17,7 +17,7 @@ SPECIAL += [65520.0, 70000.0, 3.3e38, -3.4e38, 1.0 - 2**-24, 2.0**-24, 5e-324, 1
 
 
 def real_values(count: int, seed: int) -> tuple[Array, Array]:
-    """Gradients of several scales with sigmoids in (0, 1), both ends near; then all that is special in pairs."""
+    """Gradients of several scales with sigmoids in (0, 1), then everything special in pairs."""
     rng = np.random.default_rng(seed)
     dy = rng.standard_normal(count) * 10.0 ** rng.integers(-6, 7, count)
     y = 1 / (1 + np.exp(-rng.normal(0, 6, count)))
@@ -142,7 +142,7 @@ def test_a_thread_that_flushes_subnormals_gets_them_all_the_same(child: Any, dty
         f"""
         import ctypes, mmap, platform
         import numpy as np
-        import kernel
+        from simulator import kernel
         if platform.machine() != "x86_64":
             sys.exit()
         # sub rsp,8; stmxcsr [rsp]; or dword [rsp],0x8040; ldmxcsr [rsp]; add rsp,8; ret
