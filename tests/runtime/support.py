@@ -129,11 +129,11 @@ def assert_close(actual: NDArray[Any], wanted: NDArray[np.float64], dtype: str) 
 
 
 def in_new_process(code: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs Python code that may import this module as `support`."""
+    """Runs Python code that may import this module as `runtime.support`."""
     return subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ
-        | {"PYTHONPATH": str(Path(__file__).parent), "ONNX_ASCEND_BACKEND": "simulator"}
+        | {"PYTHONPATH": str(Path(__file__).parents[1]), "ONNX_ASCEND_BACKEND": "simulator"}
         | environment,
         capture_output=True,
         text=True,
