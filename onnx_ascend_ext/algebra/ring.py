@@ -86,9 +86,9 @@ class Ring:
     def multiply(self, a: Form, b: Form) -> Form:
         """The product of two forms."""
         scale = a.scale * b.scale
-        if not scale:
-            return ZERO
         if scale != 1 and scale != -1:
+            if not scale:
+                return ZERO
             scale = self._bounded(scale)
         factors = product(a.factors, b.factors)
         if len(factors) > self.MAX_FACTORS:
@@ -143,8 +143,10 @@ class Ring:
         if a.factors == b.factors:
             scale = self._bounded(a.scale + b.scale)
             return Form(scale, a.factors) if scale else ZERO
+        if not b.factors:
+            a, b = b, a
         if not a.factors and len(b.factors) == 1:
-            (base, exponent) = b.factors[0]
+            base, exponent = b.factors[0]
             if exponent == 1 and not base & 1:
                 return Form(a.scale, ((self._one_plus(quotient(b.scale, a.scale), base), 1),))
         common = common_monomial((a.factors, b.factors))

@@ -96,6 +96,10 @@ class Binder:
         """The values of a form that can be used at a root, or one that views make out of such a value."""
         valuation = self._valuation
         entries = valuation.existing.get(form.factors, ())
+        if len(entries) == 1:
+            scale, owner, name = entries[0]
+            if scale == form.scale and self._is_visible(scope, root, owner, name):
+                return [Operand(owner, name)]
         found = [
             Operand(owner, name)
             for scale, owner, name in entries

@@ -37,23 +37,36 @@ class Pattern:
         self.activation = activation
         self._ring = ring
         self._slope = slope
-        self._base = base
         self._rate = ring.terms(base)[((atom, 1),)]
+        powers = dict(slope.factors)
+        self._powers = (powers.pop(atom, 0), powers.pop(base, 0))
+        self._is_plain = not powers
         self.symmetric = self.slope(Form(1, ((base, 1),))) == slope
 
-    def slope(self, activation: Form) -> Form:
+    def slope(self, activation: Form, base: int | None = None) -> Form:
         """The slope at an activation.
+
+        Args:
+            activation: the activation's form.
+            base: the sum `1 + rate * activation`, where it is known.
 
         Raises:
             TooLargeError: it exceeds the bounds of the ring.
         """
-        return self._ring.substitute(self._slope, lambda _: activation)
+        if base is None or not self._is_plain:
+            return self._ring.substitute(self._slope, lambda _: activation)
+        power, times = self._powers
+        raised = self._ring.power(activation, power)
+        return self._ring.multiply(raised, Form(self._slope.scale, ((base, times),)))
 
     def activation_of(self, base: int) -> Form | None:
         """The activation for which a sum is the slope's factor `1 + rate * activation`, if there is one."""
         terms = dict(self._ring.terms(base))
         if terms.pop((), None) != 1:
             return None
+        if len(terms) == 1:
+            ((term, value),) = terms.items()
+            return Form(quotient(value, self._rate), term)
         return self._ring.sum_of({term: quotient(value, self._rate) for term, value in terms.items()})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnx_ascend_ext.algebra import Form, TooLargeError
+from onnx_ascend_ext.algebra import Form, TooLargeError, quotient
 from onnx_ascend_ext.graph.operators import VIEWS
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
 from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
@@ -25,6 +25,7 @@ class Candidate(NamedTuple):
 
     pattern: Pattern
     activation: Form
+    slope: Form
 
 
 @dataclass
@@ -52,7 +53,6 @@ class Search:
         self._patterns = patterns
         self._binder = Binder(valuation, proving=proving)
         self._solved: dict[int, list[Candidate]] = {}
-        self._slopes: dict[Candidate, Form] = {}
         self._by_sum: dict[int, list[Candidate]] = {}
         self._composites: set[Form] = set()
         self._live: dict[Scope, set[str]] = {}
@@ -72,7 +72,7 @@ class Search:
             name = scope.outputs[index][0]
             form = self._valuation.form(scope, name)
             self._note_composites(scope, index)
-            if not any(base & 1 and self._candidates(base) for base, _ in form.factors):
+            if not self._may_lead_to_a_match(form):
                 continue
             found = self._match(scope, index, form)
             if isinstance(found, str):
@@ -140,31 +140,42 @@ class Search:
         return source is not None and scope.op_types[source] in NEGATING
 
     def _candidates(self, base: int) -> list[Candidate]:
-        """What would explain a sum in a form: the activation that solves it first, then composite values."""
+        """What would explain a sum in a form: the activation that solves it first, then other values."""
         found = self._solved.get(base)
         if found is None:
             found = self._solved[base] = []
             for pattern in self._patterns:
                 try:
                     activation = pattern.activation_of(base)
+                    if activation is None:
+                        continue
+                    slope = pattern.slope(activation, base)
                 except TooLargeError:
                     continue
-                if activation is None:
-                    continue
-                found.append(Candidate(pattern, activation))
-                if pattern.symmetric:
-                    found.append(Candidate(pattern, Form(1, ((base, 1),))))
+                found.append(Candidate(pattern, activation, slope))
+                if pattern.symmetric and not self._exists(activation):
+                    found.append(Candidate(pattern, Form(1, ((base, 1),)), slope))
         composite = self._by_sum.get(base)
         return found + composite if composite else found
 
-    def _slope(self, candidate: Candidate) -> Form | None:
-        slope = self._slopes.get(candidate)
-        if slope is None:
-            try:
-                slope = self._slopes[candidate] = candidate.pattern.slope(candidate.activation)
-            except TooLargeError:
-                return None
-        return slope
+    def _exists(self, form: Form) -> bool:
+        """Whether some value has a form, or a view or a Sigmoid of one would."""
+        valuation = self._valuation
+        for entry in valuation.existing.get(form.factors, ()):
+            if entry[0] == form.scale:
+                return True
+        if form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
+            return False
+        atom = form.factors[0][0]
+        return atom in valuation.views or (valuation.rules.relaxed and atom in valuation.sigmoids)
+
+    def _may_lead_to_a_match(self, form: Form) -> bool:
+        for base, _ in form.factors:
+            if base & 1:
+                for candidate in self._candidates(base):
+                    if self._exists(candidate.activation):
+                        return True
+        return False
 
     def _note_composites(self, scope: Scope, index: int) -> None:
         """Remember operands of a sum that are sums themselves: they may be activations."""
@@ -177,9 +188,11 @@ class Search:
                 continue
             self._composites.add(form)
             for pattern in self._patterns:
-                candidate = Candidate(pattern, form)
-                slope = self._slope(candidate)
-                for base, exponent in slope.factors if slope is not None else ():
+                try:
+                    candidate = Candidate(pattern, form, pattern.slope(form))
+                except TooLargeError:
+                    continue
+                for base, exponent in candidate.slope.factors:
                     if base & 1 and exponent > 0:
                         self._by_sum.setdefault(base, []).append(candidate)
 
@@ -195,22 +208,15 @@ class Search:
         """The first way to compute a node by a kernel, or why the first one that was tried is refused."""
         refusal: str | None = None
         quotients: list[tuple[Candidate, Form]] = []
-        negative = {base for base, exponent in form.factors if exponent < 0}
+        powers = dict(form.factors)
         for base, exponent in form.factors:
             if not base & 1 or exponent < 0:
                 continue
             for candidate in self._candidates(base):
-                if not self._binder.operands(scope, root, candidate.activation):
-                    continue
-                slope = self._slope(candidate)
-                if slope is None:
-                    continue
-                try:
-                    rest = self._valuation.ring.divide(form, slope)
-                except TooLargeError:
-                    continue
-                if all(e > 0 or b in negative for b, e in rest.factors):
-                    quotients.append((candidate, rest))
+                if all(powers.get(b, 0) >= e for b, e in candidate.slope.factors if e > 0):
+                    rest = self._rest(form, candidate.slope)
+                    if rest is not None:
+                        quotients.append((candidate, rest))
         for whole in (True, False):
             for candidate, rest in quotients:
                 found = self._bind(scope, root, candidate, rest, whole=whole)
@@ -220,13 +226,24 @@ class Search:
                     return found
         return refusal
 
+    def _rest(self, form: Form, slope: Form) -> Form | None:
+        """What a form holds beside a slope."""
+        if len(form.factors) == len(slope.factors) and form.factors == slope.factors:
+            return Form(quotient(form.scale, slope.scale))
+        try:
+            return self._valuation.ring.divide(form, slope)
+        except TooLargeError:
+            return None
+
     def _bind(
         self, scope: Scope, root: int, candidate: Candidate, rest: Form, *, whole: bool
     ) -> Bound | str | None:
+        if not rest.factors and (not whole or scope.outputs[root][0] not in self._scaled):
+            return None
         activations = self._binder.operands(scope, root, candidate.activation)
+        if not activations:
+            return None
         if not rest.factors:
-            if not whole or scope.outputs[root][0] not in self._scaled:
-                return None
             return self._binder.bind_constant(scope, root, candidate.pattern, activations[0], rest.scale)
         if whole:
             splits = [Split(gradient, (), 1) for gradient in self._gradients(scope, root, rest)]
