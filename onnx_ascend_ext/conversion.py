@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import onnx
 from onnx_ascend_ext import catalog, model_files
 from onnx_ascend_ext.errors import AscendExtError, ModelError
 from onnx_ascend_ext.graph import ModelIndex
+from onnx_ascend_ext.graph.collection import paused_collection
 from onnx_ascend_ext.matching import Findings, NearMiss, find
 from onnx_ascend_ext.rewriting import Plan, apply, inline_kernels, plan
 
@@ -137,7 +137,7 @@ def convert(
         original, proto = proto, onnx.ModelProto()
         proto.CopyFrom(original)
     conversion = Conversion(model=proto, source=source)
-    with _blaming(source), _without_collector():
+    with _blaming(source), paused_collection():
         planned, index = _examine(proto, kernels, relaxed, conversion)
         conversion.warnings.extend(apply(planned, index))
     return conversion
@@ -154,7 +154,7 @@ def inspect(
     kernels = _chosen(only, exclude)
     proto, source = _opened(model)
     inspection = Inspection(source=source)
-    with _blaming(source), _without_collector():
+    with _blaming(source), paused_collection():
         _examine(proto, kernels, relaxed, inspection)
     return inspection
 
@@ -224,19 +224,6 @@ def _blaming(source: Path | None) -> Iterator[None]:
         yield
     except ModelError as error:
         raise ModelError(f"{source}: {error}") if source else error from error
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Pauses the cyclic garbage collector, which finds nothing and takes a fourth of a big model's time."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _count(number: int, one: str, several: str) -> str:

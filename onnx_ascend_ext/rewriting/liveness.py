@@ -59,6 +59,7 @@ class Liveness:
         """Takes uses away, and then those that dead nodes had, in waves from the results to the sources."""
         uses, producer = self._uses[scope], scope.producer
         replaced = self._reads.get(scope, {})
+        staying = self._staying_nodes(scope)
         released: list[str] = []
         while True:
             unused: list[str] = []
@@ -69,9 +70,10 @@ class Liveness:
                     unused.append(name)
             dead: set[int] = set()
             for name in unused:
-                if name in producer:
-                    node = producer[name]
-                    if self._can_go(scope, node):
+                node = producer.get(name)
+                if node is not None:
+                    outputs = scope.outputs[node]
+                    if node not in staying and (len(outputs) == 1 or not any(map(uses.__getitem__, outputs))):
                         dead.add(node)
                 elif name in scope.initializers or name in scope.sparse_initializers:
                     if name not in scope.input_set and name not in self._variable:
@@ -88,12 +90,11 @@ class Liveness:
         if released and scope.parent is not None:
             self._lose(scope.parent, released)
 
-    def _can_go(self, scope: Scope, node: int) -> bool:
-        """Whether a node one of whose outputs has become unused may be removed."""
-        outputs = scope.outputs[node]
-        if len(outputs) > 1 and any(name and self._uses[scope][name] for name in outputs):
-            return False
-        return not scope.owns_bodies(node) or node in self._reads.get(scope, {})
+    def _staying_nodes(self, scope: Scope) -> set[int]:
+        """The nodes of a scope that stay even where nothing uses them."""
+        staying = {body.owner for body in scope.bodies}
+        staying.update(node for node, domain in enumerate(scope.domains) if domain)
+        return staying - self._reads.get(scope, {}).keys()
 
 
 class _Uses(dict[str, int]):
