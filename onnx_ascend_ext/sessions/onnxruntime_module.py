@@ -50,9 +50,14 @@ def version(module: Any) -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
+def loads_plugin_ep(module: Any) -> bool:
+    """Whether this ONNX Runtime can load a plugin execution provider."""
+    return version(module) >= PLUGIN_EP_VERSION and hasattr(module, "register_execution_provider_library")
+
+
 def require_plugin_ep(module: Any) -> None:
     """Raises `BackendError` where this ONNX Runtime cannot load a plugin execution provider."""
-    if version(module) >= PLUGIN_EP_VERSION and hasattr(module, "register_execution_provider_library"):
+    if loads_plugin_ep(module):
         return
     needed = ".".join(map(str, PLUGIN_EP_VERSION))
     raise BackendError(
