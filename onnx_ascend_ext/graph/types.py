@@ -83,6 +83,9 @@ class Types:
             return TensorProto.INT64, ""
         if op_type in ("CastLike", "Where") and len(inputs) > 1:
             return 0, inputs[1]
+        if op_type in BROADCAST - {"Pow"} and inputs:
+            # All operands have one type; that of a stored or declared value is certain.
+            return 0, next((source for source in inputs if _is_stored(scope, source)), inputs[0])
         if op_type in SAME_TYPE and inputs:
             return 0, inputs[0]
         return 0, ""
@@ -239,6 +242,11 @@ def _matmul_shape(a: Shape, b: Shape | None) -> Shape | None:
         return (*a[:-1],) if len(b) == 1 else (*b[:-2], b[-1])
     batch = broadcast([a[:-2], b[:-2]])
     return None if batch is None else (*batch, a[-2], b[-1])
+
+
+def _is_stored(scope: Scope, name: str) -> bool:
+    index = scope.producer.get(name)
+    return index is None or scope.op_types[index] == "Constant"
 
 
 def _declared(scope: Scope, name: str) -> TypeProto.Tensor | None:

@@ -231,7 +231,7 @@ class Binder:
     ) -> tuple[Operand, ...] | str | None:
         """The operands with the root's element type, by a widening Cast where they have another one."""
         constants = self._valuation.constants
-        numbers = [constants.uniform(*leaf) for leaf in found.leaves]
+        numbers = [constants.uniform(*leaf) for leaf in found.leaves if leaf not in found.exponents]
         kinds = {number.element_type for number in numbers if number is not None and number.element_type}
         if not found.casts and len(found.reached) == len({operand.key for operand in operands}):
             # One element type runs through all of the arithmetic.

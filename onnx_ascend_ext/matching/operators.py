@@ -122,14 +122,18 @@ class Operators:
         op_type, inputs = scope.op_types[index], scope.inputs[index]
         if op_type == "Div":
             # A quotient of integers is truncated.
-            return ring.divide(forms[inputs[0]], forms[inputs[1]]) if self._is_float(scope, inputs) else None
+            return (
+                ring.divide(forms[inputs[0]], forms[inputs[1]])
+                if self._is_float(scope, inputs, forms)
+                else None
+            )
         if op_type == "Reciprocal":
             return ring.power(forms[inputs[0]], -1)
         exponent = forms[inputs[1]]
         power = int(exponent.scale)
         if exponent.factors or exponent.scale != power or abs(power) > _MAX_POWER:
             return None
-        if power < 0 and not self._is_float(scope, inputs[:1]):
+        if power < 0 and not self._is_float(scope, inputs[:1], forms):
             return None
         return ring.power(forms[inputs[0]], power)
 
@@ -143,12 +147,23 @@ class Operators:
             form = self._store.ring.multiply(form, factor)
         return form
 
-    def _is_float(self, scope: Scope, names: Sequence[str]) -> bool:
+    def _is_float(self, scope: Scope, names: Sequence[str], forms: dict[str, Form]) -> bool:
+        """Whether operands of one element type are of a float type."""
+        store = self._store
         for name in names:
-            constant = self._store.constants.uniform(self._store.owner(scope, name), name)
+            constant = store.constants.uniform(store.owner(scope, name), name)
             if constant is not None and constant.element_type:
                 return constant.element_type in FLOAT_TYPES
-        return self._store.types.element_type(self._store.owner(scope, names[0]), names[0]) in FLOAT_TYPES
+        for name in names:
+            # Sigmoids and quotients exist of float types only.
+            form = forms[name]
+            if any(e < 0 for _, e in form.factors) or not store.sigmoids.keys().isdisjoint(
+                store.ring.atoms(form)
+            ):
+                return True
+            if store.types.element_type(store.owner(scope, name), name) in FLOAT_TYPES:
+                return True
+        return False
 
     def _rounded(self, scope: Scope, index: int, form: Form) -> Form | None:
         """A constant that is computed in the model, as the model's arithmetic rounds it."""

@@ -26,6 +26,7 @@ class Region:
         reached: which of the bounding values were met.
         leaves: the other values that the root is computed from, constants among them.
         multiplied: those of the leaves that a Mul or Div takes directly.
+        exponents: those of the leaves that are exponents of a Pow, which may have another element type.
         casts: the Casts among the nodes.
     """
 
@@ -33,6 +34,7 @@ class Region:
     reached: set[tuple[Scope, str]] = field(default_factory=set)
     leaves: list[tuple[Scope, str]] = field(default_factory=list)
     multiplied: list[tuple[Scope, str]] = field(default_factory=list)
+    exponents: set[tuple[Scope, str]] = field(default_factory=set)
     casts: list[tuple[Scope, int]] = field(default_factory=list)
 
 
@@ -68,6 +70,8 @@ def region(
             producer = owner.producer.get(name)
             if producer is None or not _is_walked(valuation, owner, producer, name):
                 found.leaves.append(key)
+                if op_type == "Pow" and name == current.inputs[index][1]:
+                    found.exponents.add(key)
                 if op_type in ("Mul", "Div"):
                     found.multiplied.append(key)
             elif (owner, producer) not in seen:

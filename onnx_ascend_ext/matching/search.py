@@ -71,6 +71,8 @@ class Search:
         for index in self._interesting(scope, live):
             name = scope.outputs[index][0]
             form = self._valuation.form(scope, name)
+            if self._valuation.is_opaque(scope, name):
+                continue
             self._note_composites(scope, index)
             if not self._may_lead_to_a_match(form):
                 continue
@@ -183,8 +185,12 @@ class Search:
             return
         forms = self._valuation.forms(scope)
         for name in scope.inputs[index]:
-            form = forms[name]
-            if form in self._composites or not any(base & 1 or e < 0 for base, e in form.factors):
+            form = forms.get(name)
+            if (
+                form is None
+                or form in self._composites
+                or not any(base & 1 or e < 0 for base, e in form.factors)
+            ):
                 continue
             self._composites.add(form)
             for pattern in self._patterns:
@@ -200,8 +206,9 @@ class Search:
         """Remember values that a constant was multiplied into: only those may have it as their gradient."""
         inputs = scope.inputs[index]
         forms = self._valuation.forms(scope)
-        product = scope.op_types[index] in ("Mul", "Div")
-        if not self._scaled.isdisjoint(inputs) or (product and any(not forms[s].factors for s in inputs)):
+        if not self._scaled.isdisjoint(inputs):
+            self._scaled.add(name)
+        elif scope.op_types[index] in ("Mul", "Div") and any(not forms[source].factors for source in inputs):
             self._scaled.add(name)
 
     def _match(self, scope: Scope, root: int, form: Form) -> Bound | str | None:
