@@ -14,6 +14,7 @@ import onnx
 from onnx_ascend_ext import catalog, model_files
 from onnx_ascend_ext.errors import AscendExtError, ModelError
 from onnx_ascend_ext.graph import ModelIndex
+from onnx_ascend_ext.graph.collection import paused_collection
 from onnx_ascend_ext.matching import Findings, NearMiss, find
 from onnx_ascend_ext.portable import PortableReport, attach
 from onnx_ascend_ext.rewriting import Plan, apply, inline_kernels, plan
@@ -155,7 +156,7 @@ def convert(
         original, proto = proto, onnx.ModelProto()
         proto.CopyFrom(original)
     conversion = Conversion(model=proto, source=source)
-    with _blaming(source):
+    with _blaming(source), paused_collection():
         planned, index = _examine(proto, kernels, relaxed, conversion)
         conversion.warnings.extend(apply(planned, index))
         if portable:
@@ -175,7 +176,7 @@ def inspect(
     kernels = _chosen(only, exclude)
     proto, source = _opened(model)
     inspection = Inspection(source=source)
-    with _blaming(source):
+    with _blaming(source), paused_collection():
         _examine(proto, kernels, relaxed, inspection)
     return inspection
 

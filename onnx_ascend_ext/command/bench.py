@@ -32,11 +32,14 @@ def command(
 ) -> None:
     """Time IN through AscendExecutionProvider and on the CPU provider alone, run by run in turn."""
     from onnx_ascend_ext.native import describe
+    from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
     from onnx_ascend_ext.verification import load_inputs, random_inputs
-    from onnx_ascend_ext.verification.execution import npu_session, stock_session, timed_run
+    from onnx_ascend_ext.verification.doors import open_door
+    from onnx_ascend_ext.verification.execution import stock_session, timed_run
     from onnx_ascend_ext.verification.verify import device_dict
 
-    npu, (cpu, _) = npu_session(model, device_id=device_id), stock_session(model)
+    show_errors_only()
+    npu, (cpu, _) = open_door(model, device_id=device_id).session, stock_session(model)
     declared: Any = cpu.get_inputs()
     feeds = load_inputs(inputs, declared) if inputs else random_inputs(declared, seed=seed, dims=dims)
     seconds: dict[str, list[float]] = {"npu": [], "cpu": []}

@@ -129,8 +129,10 @@ class _Task:
         seconds = time.perf_counter() - start
         if self.verification is None:
             return _Done(conversion, None, seconds, "")
+        from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
         from onnx_ascend_ext.verification import verify
 
+        show_errors_only()
         try:
             verification = verify(planned.source, planned.target, **self.verification)
         except AscendExtError as error:

@@ -19,7 +19,9 @@ def command(*, as_json: bool) -> int:
     Exits with 1 where a session could not run converted nodes through AscendExecutionProvider.
     """
     from onnx_ascend_ext.diagnosis import diagnose
+    from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
 
+    show_errors_only()
     diagnosis = diagnose()
     document = diagnosis.to_dict()
     if as_json:

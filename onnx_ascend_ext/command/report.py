@@ -67,14 +67,7 @@ def device(used: Device | None) -> str:
 def execution(run: Execution) -> None:
     """Prints where each converted node ran, and complains on stderr where that was not the NPU."""
     if run.nodes:
-        print_table(
-            "",
-            ("converted node", "ran on", "device"),
-            [
-                (node, provider, device(run.device if node not in run.fallen_back else None))
-                for node, provider in run.nodes.items()
-            ],
-        )
+        print_table("", ("converted node", "ran on"), list(run.nodes.items()))
     else:
         print_line("the model has no converted node; `onnx-ascend convert` makes them")
     if run.note:

@@ -31,6 +31,7 @@ def command(
     as_json: bool,
 ) -> int:
     """Run IN once through AscendExecutionProvider."""
+    from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
     from onnx_ascend_ext.verification import execute, load_inputs, random_inputs
     from onnx_ascend_ext.verification.verify import execution_dict
 
@@ -39,6 +40,7 @@ def command(
             return load_inputs(inputs, declared)
         return random_inputs(declared, seed=seed, dims=dims)
 
+    show_errors_only()
     result = execute(model, feeds, device_id=device_id, allow_cpu=allow_cpu)
     if outputs_file is not None:
         _write(outputs_file, result.outputs)

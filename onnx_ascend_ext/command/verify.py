@@ -22,8 +22,10 @@ def command(original: str, converted: str, *, as_json: bool, **options: Any) -> 
 
     NaN equals NaN. An element may differ by atol * max(1, largest value of its tensor) + rtol * its value.
     """
+    from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
     from onnx_ascend_ext.verification import verify
 
+    show_errors_only()
     result = verify(original, converted, **options)
     if as_json:
         output.print_json(result.to_dict())

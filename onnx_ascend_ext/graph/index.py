@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto, ModelProto
 
+from onnx_ascend_ext.graph.collection import paused_collection
 from onnx_ascend_ext.graph.scope import Scope, node_label
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ class ModelIndex:
     """
 
     def __init__(self, model: ModelProto) -> None:
+        with paused_collection():
+            self._build(model)
+
+    def _build(self, model: ModelProto) -> None:
         self.model = model
         opsets = opset_versions(model.opset_import)
         self.scopes: list[Scope] = []

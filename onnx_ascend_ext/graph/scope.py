@@ -183,7 +183,9 @@ class Scope:
         Raises:
             ModelError: the nodes form a cycle.
         """
-        ranks = self._topological_ranks()
+        ranks = self._ranks
+        if ranks is None:
+            ranks = self._topological_ranks()
         return ranks[index] if ranks else index
 
     def order(self) -> Sequence[int]:

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnx_ascend_ext.algebra import Ring
 from onnx_ascend_ext.catalog import DOMAIN
-from onnx_ascend_ext.graph import node_label
+from onnx_ascend_ext.graph import Constants, Types, node_label, paused_collection
+from onnx_ascend_ext.matching.extents import Extents
 from onnx_ascend_ext.matching.findings import Findings, Match, NearMiss
 from onnx_ascend_ext.matching.named import NamedForms, NamedNode
+from onnx_ascend_ext.matching.pattern import derive
+from onnx_ascend_ext.matching.search import Search
 from onnx_ascend_ext.matching.site import Site
+from onnx_ascend_ext.matching.store import RELAXED_HINT, Rules
+from onnx_ascend_ext.matching.valuation import Valuation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from onnx_ascend_ext.catalog import Kernel
     from onnx_ascend_ext.graph import ModelIndex, Scope
+    from onnx_ascend_ext.matching.binding import Bound
+
+# Broadcasting is what it is today since this version of the default domain.
+OLDEST_OPSET = 7
 
 
 def find(
-    index: ModelIndex, kernels: Sequence[Kernel], *, relaxed: bool = False
+    index: ModelIndex, kernels: Iterable[Kernel], *, relaxed: bool = False
 ) -> tuple[list[Site], Findings]:
     """Find the gradients of a model.
 
@@ -31,33 +41,155 @@ def find(
         The sites in the model's own order, and the report on them.
 
     Raises:
-        ModelError: the model is malformed: two nodes compute one value, or nodes form a cycle.
+        ModelError: the model is malformed: nodes form a cycle.
     """
-    del relaxed
-    named = NamedForms(kernels)
-    sites: list[Site] = []
-    findings = Findings()
-    for scope in index.scopes:
-        if scope.kind == "function" and scope.container.domain == DOMAIN:
-            continue
-        for found in named.search(scope):
-            if isinstance(found, NearMiss):
-                findings.near_misses.append(found)
-            else:
-                sites.append(_named_site(scope, found))
-    findings.matches.extend(site.match for site in sites)
-    return sites, findings
+    with paused_collection():
+        return _Finder(index, list(kernels), relaxed).run()
 
 
-def _named_site(scope: Scope, found: NamedNode) -> Site:
-    result = scope.outputs[found.index][0]
+class _Finder:
+    def __init__(self, index: ModelIndex, kernels: list[Kernel], relaxed: bool) -> None:
+        self._index = index
+        self._kernels = kernels
+        self._relaxed = relaxed
+        self._ring = Ring()
+        self._constants = Constants(index)
+        self._types = Types(index, self._constants)
+        patterns = [derive(kernel, self._ring) for kernel in kernels]
+        self._patterns = [pattern for pattern in patterns if pattern is not None]
+        self._valuation = self._new_valuation(Rules(relaxed=relaxed))
+        self._findings = Findings()
+        self._misses: dict[tuple[Scope, int], NearMiss] = {}
+
+    def _new_valuation(self, rules: Rules) -> Valuation:
+        extents = Extents(self._constants, self._types)
+        return Valuation(self._index, self._ring, self._constants, self._types, extents, rules)
+
+    def run(self) -> tuple[list[Site], Findings]:
+        scopes = [scope for scope in self._index.scopes if self._is_searched(scope)]
+        sites: dict[tuple[Scope, int], Site] = {}
+        for scope in scopes:
+            for node in NamedForms(self._kernels).search(scope):
+                self._add_named(scope, node, sites)
+        search = Search(self._valuation, self._patterns, proving=True)
+        for scope in scopes:
+            outcome = search.scan(scope)
+            for bound in outcome.bound:
+                sites[scope, bound.root] = _site(bound)
+            for root, reason in outcome.refused:
+                self._add_miss(scope, root, reason)
+        covered = {(site.scope, node) for site in sites.values() for node in site.covered}
+        covered.update(node for site in sites.values() for node in site.captured)
+        if self._valuation.doubtful:
+            self._search_leniently(scopes, sites, covered)
+        rank = {scope: i for i, scope in enumerate(scopes)}
+        ordered = [sites[key] for key in sorted(sites, key=lambda key: (rank[key[0]], key[1]))]
+        self._findings.matches.extend(site.match for site in ordered)
+        self._findings.near_misses.extend(
+            self._misses[key]
+            for key in sorted(self._misses, key=lambda key: (rank[key[0]], key[1]))
+            if key not in covered
+        )
+        return ordered, self._findings
+
+    def _is_searched(self, scope: Scope) -> bool:
+        """Whether a scope may be converted; the bodies of our own functions are the definition itself."""
+        outermost = list(scope.enclosing())[-1]
+        if outermost.kind == "function" and outermost.container.domain == DOMAIN:
+            return False
+        opset = scope.opset("")
+        if opset is None or opset >= OLDEST_OPSET:
+            return True
+        if scope.kind != "body":
+            self._findings.warnings.append(
+                f"{scope.path}: opset {opset} is not converted, the oldest one is {OLDEST_OPSET}; "
+                "raise it with onnx.version_converter"
+            )
+        return False
+
+    def _add_named(
+        self, scope: Scope, found: NamedNode | NearMiss, sites: dict[tuple[Scope, int], Site]
+    ) -> None:
+        if isinstance(found, NearMiss):
+            self._findings.near_misses.append(found)
+            return
+        proven = False
+        if "output" in found.kernel.inputs:
+            form = self._valuation.form(scope, found.operands[found.kernel.inputs.index("output")])
+            proven = self._valuation.is_sigmoid(form)
+        result = scope.outputs[found.index][0]
+        match = Match(
+            kernel=found.kernel.name,
+            scope=scope.path,
+            nodes=(node_label(scope.nodes[found.index]),),
+            inputs=dict(zip(found.kernel.inputs, found.operands, strict=True)),
+            result=result,
+            origin="named",
+            proven_sigmoid=proven,
+        )
+        sites[scope, found.index] = Site(match, scope, found.index, (found.index,), found.operands, result)
+
+    def _search_leniently(
+        self, scopes: list[Scope], sites: dict[tuple[Scope, int], Site], covered: set[tuple[Scope, int]]
+    ) -> None:
+        """Find the places that only more lenient rules would match, and say which rule it would take."""
+        valuation = self._new_valuation(Rules(relaxed=True, lenient=True))
+        for scope, root in sites:
+            valuation.make_atom(scope, scope.outputs[root][0])
+        search = Search(valuation, self._patterns, proving=False)
+        for scope in scopes:
+            for bound in search.scan(scope).bound:
+                if (scope, bound.root) in covered:
+                    continue
+                reasons = _excuses(valuation, bound)
+                if self._relaxed:
+                    reasons = [reason for reason in reasons if not reason.endswith(RELAXED_HINT)]
+                if reasons:
+                    self._add_miss(scope, bound.root, "; ".join(reasons))
+
+    def _add_miss(self, scope: Scope, root: int, reason: str) -> None:
+        miss = NearMiss(node_label(scope.nodes[root]), scope.path, reason)
+        self._misses.setdefault((scope, root), miss)
+
+
+def _excuses(valuation: Valuation, bound: Bound) -> list[str]:
+    """The reasons why a lenient match is none, each once."""
+    values = [(owner, owner.outputs[index][0]) for owner, index in bound.region.nodes] + bound.region.leaves
+    excuses = [valuation.excuses[value] for value in values if value in valuation.excuses]
+    return list(dict.fromkeys(excuses))
+
+
+def _site(bound: Bound) -> Site:
+    scope = bound.scope
+    inner = sorted({index for owner, index in bound.region.nodes if owner is scope}, key=scope.position)
+    outer = [node for node in bound.region.nodes if node[0] is not scope]
+    operands = bound.operands
+    kernel = bound.pattern.kernel
+    result = scope.outputs[bound.root][0]
+    labels = [node_label(owner.nodes[index]) for owner, index in reversed(outer)]
+    labels += [node_label(scope.nodes[index]) for index in inner]
+    names = tuple(operand.name for operand in operands)
     match = Match(
-        kernel=found.kernel.name,
+        kernel=kernel.name,
         scope=scope.path,
-        nodes=(node_label(scope.nodes[found.index]),),
-        inputs=dict(zip(found.kernel.inputs, found.operands, strict=True)),
+        nodes=tuple(labels),
+        inputs=dict(zip(kernel.inputs, names, strict=True)),
         result=result,
-        origin="named",
-        proven_sigmoid=False,
+        origin="algebra",
+        proven_sigmoid=bound.proven,
     )
-    return Site(match, scope, found.index, (found.index,), found.operands, result)
+    views = tuple(operand.views for operand in operands)
+    activated = tuple(operand.activated for operand in operands)
+    return Site(
+        match=match,
+        scope=scope,
+        root=bound.root,
+        covered=tuple(inner),
+        operands=names,
+        result=result,
+        factors=tuple(factor.name for factor in bound.factors),
+        scale=bound.scale,
+        views=views if any(views) else (),
+        activated=activated if any(activated) else (),
+        captured=tuple(outer),
+    )

@@ -32,6 +32,9 @@ class Site:
         views: for each operand that is needed in another shape or element type, the indices of the
             nodes of `scope` (Unsqueeze, Reshape, Transpose, Cast, ...) that are to be repeated on it,
             first one first; an empty tuple for every other operand.
+        activated: for each operand, whether it is `Sigmoid` of the named value; only in relaxed matches of
+            gradients that are computed from `exp` without their sigmoid being computed anywhere. An empty
+            tuple, as for `views`, means that no operand is.
         captured: nodes of enclosing scopes that the match covers as well, as (scope, index).
     """
 
@@ -44,4 +47,5 @@ class Site:
     factors: tuple[str, ...] = ()
     scale: int | Fraction = 1
     views: tuple[tuple[int, ...], ...] = ()
+    activated: tuple[bool, ...] = ()
     captured: tuple[tuple[Scope, int], ...] = ()

@@ -28,7 +28,7 @@ def collect(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     Raises:
         ModelError: a folder holds no `.onnx` file.
     """
-    return [source for source, _ in _expand(paths)]
+    return [source for source, _ in _expand(paths, None)]
 
 
 def plan_outputs(
@@ -37,14 +37,15 @@ def plan_outputs(
     """Where the conversion of each file of `collect(paths)` goes.
 
     One file goes to `output`, or into it where it is a folder. Several files and folders go into the folder
-    `output`, under the names that they have in the folder that was given. Nothing is made or written.
+    `output`, under the names that they have in the folder that was given; where `output` lies in that folder,
+    the models in it are outputs of an earlier run and left out. Nothing is made or written.
 
     Raises:
         ModelError: as `collect`; `output` is a file where a folder is needed; two files would be written to
             one place, or a file over an input that is yet to be read.
     """
     output = Path(output)
-    sources = _expand(paths)
+    sources = _expand(paths, output)
     single = len(paths) == 1 and not Path(paths[0]).is_dir()
     if single and not output.is_dir():
         return [PlannedOutput(sources[0][0], output)]
@@ -71,12 +72,12 @@ def make_folders(plan: Sequence[PlannedOutput], output: str | os.PathLike[str]) 
         raise ModelError(f"{shown(output)}: the output folder cannot be made: {reason(error)}") from error
 
 
-def _expand(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[Path, Path]]:
-    """Each model file once, with the name that its output has below an output folder."""
+def _expand(paths: Iterable[str | os.PathLike[str]], output: Path | None) -> list[tuple[Path, Path]]:
+    """Each model file once, with the name that its output has below the folder `output`."""
     found: dict[str, tuple[Path, Path]] = {}
     for path in map(Path, paths):
         if path.is_dir():
-            inside = _models_below(path)
+            inside = _models_below(path, output)
             if not inside:
                 raise ModelError(f"{shown(path)}: no .onnx file is in this folder")
             named = [(path / name, name) for name in inside]
@@ -87,10 +88,15 @@ def _expand(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[Path, Path]]:
     return list(found.values())
 
 
-def _models_below(folder: Path) -> list[Path]:
+def _models_below(folder: Path, output: Path | None) -> list[Path]:
+    left_out = None if output is None else os.path.realpath(output)
     models = []
     for root, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and os.path.realpath(Path(root, name)) != left_out
+        ]
         models += [
             Path(root, name).relative_to(folder)
             for name in files

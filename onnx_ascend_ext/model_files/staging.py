@@ -16,6 +16,9 @@ from types import FrameType, TracebackType
 # Files without a name cost an open descriptor each; beyond this many, hidden names are used.
 _MAX_UNNAMED = 64
 
+_Identity = tuple[int, int]
+"""Device and inode of a file."""
+
 
 @dataclass
 class _Staged:
@@ -23,8 +26,9 @@ class _Staged:
 
     target: Path
     replace: bool
-    fd: int | None
+    fd: int
     hidden: Path | None
+    identity: _Identity
 
 
 class Transaction:
@@ -32,12 +36,14 @@ class Transaction:
 
     On Linux file systems that can (`O_TMPFILE`), files have no name until then, so that not even SIGKILL
     leaves anything behind; elsewhere they have a hidden name in the target's folder. When the block is left
-    by an exception, KeyboardInterrupt included, everything that it made is removed.
+    by an exception, KeyboardInterrupt included, before the last file is in its place, everything that it made
+    is removed.
     """
 
     def __init__(self) -> None:
         self._staged: list[_Staged] = []
         self._links: list[tuple[Path, Path]] = []
+        self._hidden: list[Path] = []
         self._undo: list[Callable[[], object]] = []
 
     def __enter__(self) -> Transaction:
@@ -47,17 +53,17 @@ class Transaction:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for staged in self._staged:
-            if staged.fd is not None:
-                os.close(staged.fd)
-            if staged.hidden is not None:
-                staged.hidden.unlink(missing_ok=True)
-        if kind is not None:
+            _close(staged)
+        for path in self._hidden:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+        if kind is not None and not self._has_taken_place():
             for undo in reversed(self._undo):
                 with suppress(OSError):
                     undo()
 
     def on_failure(self, undo: Callable[[], object]) -> None:
-        """Call `undo` when the block is left by an exception."""
+        """Call `undo` when the block is left by an exception, the last one first."""
         self._undo.append(undo)
 
     @contextmanager
@@ -71,12 +77,10 @@ class Transaction:
         """
         staged = self._open(target, replace, mode)
         self._staged.append(staged)
-        assert staged.fd is not None
         yield staged.fd
         os.fsync(staged.fd)
         if staged.hidden is not None:
-            os.close(staged.fd)
-            staged.fd = None
+            _close(staged)
 
     def new_link(self, source: Path, target: Path) -> None:
         """Make `target` a hard link to `source` in `commit`; a file of that name makes `commit` fail."""
@@ -89,8 +93,8 @@ class Transaction:
             missing.append(folder)
             folder = folder.parent
         for path in reversed(missing):
+            self.on_failure(path.rmdir)  # which spares a folder that holds something
             path.mkdir(exist_ok=True)
-            self.on_failure(path.rmdir)
 
     def commit(self) -> None:
         """Give every file its name: links first, then the new files in order.
@@ -99,8 +103,8 @@ class Transaction:
             OSError: a name is taken, or the file system refuses.
         """
         for source, target in self._links:
+            self._undo_making(target, _identity(source.stat()))
             os.link(source, target)
-            self.on_failure(target.unlink)
         for staged in self._staged:
             self._publish(staged)
         for folder in {target.parent for target in self._targets()}:
@@ -110,47 +114,59 @@ class Transaction:
         yield from (target for _, target in self._links)
         yield from (staged.target for staged in self._staged)
 
+    def _has_taken_place(self) -> bool:
+        last = self._staged[-1:]
+        return any(_is_file(staged.target, staged.identity) for staged in last)
+
+    def _undo_making(self, target: Path, identity: _Identity) -> None:
+        """Have `target` removed on failure, if it is the file of `identity` by then and not another's."""
+
+        def remove() -> None:
+            if _is_file(target, identity):
+                target.unlink()
+
+        self.on_failure(remove)
+
     def _open(self, target: Path, replace: bool, mode: int) -> _Staged:
         unnamed = sum(staged.hidden is None for staged in self._staged)
         if unnamed < _MAX_UNNAMED and hasattr(os, "O_TMPFILE"):
             with suppress(OSError):  # the named way below reports what is really wrong
                 fd = os.open(target.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, mode)
                 if Path(_descriptor_path(fd)).exists():
-                    return _Staged(target, replace, fd, None)
+                    return _Staged(target, replace, fd, None, _identity(os.fstat(fd)))
                 os.close(fd)
-        hidden = _hidden_name(target.parent)
+        hidden = self._hidden_name(target.parent)
         fd = os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode)
-        return _Staged(target, replace, fd, hidden)
+        return _Staged(target, replace, fd, hidden, _identity(os.fstat(fd)))
+
+    def _hidden_name(self, folder: Path) -> Path:
+        path = folder / f".onnx-ascend-{secrets.token_hex(6)}.tmp"
+        self._hidden.append(path)
+        return path
 
     def _publish(self, staged: _Staged) -> None:
-        target = staged.target
-        if staged.hidden is None:
-            assert staged.fd is not None
+        target, hidden = staged.target, staged.hidden
+        if not (staged.replace and os.path.lexists(target)):
+            self._undo_making(target, staged.identity)
+        if hidden is None:
             try:
                 _link_descriptor(staged.fd, target)
             except FileExistsError:
                 if not staged.replace:
                     raise
-                staged.hidden = _hidden_name(target.parent)
-                _link_descriptor(staged.fd, staged.hidden)
+                hidden = self._hidden_name(target.parent)
+                _link_descriptor(staged.fd, hidden)
             else:
-                self.on_failure(target.unlink)
                 return
         if staged.replace:
-            is_new = not os.path.lexists(target)
-            staged.hidden.replace(target)
-            staged.hidden = None
-            if is_new:
-                self.on_failure(target.unlink)
+            hidden.replace(target)
             return
         try:
-            os.link(staged.hidden, target)
+            os.link(hidden, target)
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.EOPNOTSUPP) or os.path.lexists(target):
                 raise
-            staged.hidden.rename(target)  # a file system without hard links
-            staged.hidden = None
-        self.on_failure(target.unlink)
+            hidden.rename(target)  # a file system without hard links
 
 
 @contextmanager
@@ -197,14 +213,27 @@ def _link_descriptor(fd: int, target: Path) -> None:
         os.close(folder)
 
 
-def _hidden_name(folder: Path) -> Path:
-    return folder / f".onnx-ascend-{secrets.token_hex(6)}.tmp"
+def _identity(status: os.stat_result) -> _Identity:
+    return status.st_dev, status.st_ino
+
+
+def _is_file(path: Path, identity: _Identity) -> bool:
+    try:
+        return _identity(path.lstat()) == identity
+    except OSError:
+        return False
+
+
+def _close(staged: _Staged) -> None:
+    fd, staged.fd = staged.fd, -1
+    if fd >= 0:
+        os.close(fd)
 
 
 def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with suppress(OSError):  # not every file system can
+    with suppress(OSError):  # not every file system can, and the files are in place
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
             os.fsync(fd)
-    finally:
-        os.close(fd)
+        finally:
+            os.close(fd)

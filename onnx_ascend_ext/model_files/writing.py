@@ -86,20 +86,23 @@ def save(
     Raises:
         ModelError: `path` cannot be written, a data file cannot be used (as in `load`), or the model is over
             2 GiB. Nothing has been written or changed then.
+        ValueError: `external_data` is neither of its values.
     """
     path = Path(path)
     source = path if source is None else Path(source)
+    if external_data not in ("copy", "link"):
+        raise ValueError(f"external_data must be 'copy' or 'link', not {external_data!r}")
     _check_target(path)
-    for attempt in range(_ATTEMPTS):
+    attempts = _ATTEMPTS
+    while True:
+        attempts -= 1
         try:
             return _save(model, path, source, external_data, progress)
-        # Another process has just put a data file there, perhaps the same one: look again.
-        except FileExistsError as error:
-            if attempt == _ATTEMPTS - 1:
-                raise ModelError(_cannot_write(path, error)) from error
         except OSError as error:
+            # Another process may just have put a data file there, perhaps the same one: look again.
+            if isinstance(error, FileExistsError) and attempts:
+                continue
             raise ModelError(_cannot_write(path, error)) from error
-    raise AssertionError("the loop returns or raises")
 
 
 def _save(
@@ -175,15 +178,15 @@ def _place(files: Sequence[DataFile], path: Path, progress: Progress | None) -> 
             target = path.parent / name
             if not Path(os.path.realpath(target.parent)).is_relative_to(root):
                 raise ModelError(f"{shown(target)}: cannot be written: its folder is a symlink to elsewhere")
+            location = file.location if name == own else str(name)
             owner = owners.get(name)
             if owner is not None and owner.device_and_inode == file.device_and_inode:
-                placements.append(_Placement(file, target, file.location, present=True))
+                placements.append(_Placement(file, target, location, present=True))
                 break
-            is_free = owner is None and (name == own or name not in wanted) and name.name != path.name
+            is_free = owner is None and (name == own or name not in wanted) and str(name) != path.name
             present = is_free and _holds(target, file, progress)
             if is_free and (present or not os.path.lexists(target)):
                 owners[name] = file
-                location = file.location if name == own else str(name)
                 placements.append(_Placement(file, target, location, present))
                 break
     return placements

@@ -29,16 +29,17 @@ def apply(planned: Plan, index: ModelIndex) -> list[str]:
     if not planned.sites:
         return []
     model = index.model
-    roots = {(site.scope, site.root): (site, dtype) for site, dtype in planned.sites}
-    liveness = Liveness(index, {place: reads(site) for place, (site, _) in roots.items()})
+    by_scope: dict[Scope, dict[int, list[str]]] = defaultdict(dict)
+    for site, _ in planned.sites:
+        by_scope[site.scope][site.root] = reads(site)
+    liveness = Liveness(index, by_scope)
     names = FreshNames(model)
     inserted: dict[Scope, dict[int, list[onnx.NodeProto]]] = defaultdict(dict)
-    for (scope, root), (site, dtype) in roots.items():
-        if root in liveness.dead_nodes[scope]:
-            continue
-        before = replace_root(site, dtype, _removed(site, liveness), names)
-        if before:
-            inserted[scope][root] = before
+    for site, dtype in planned.sites:
+        if site.root not in liveness.dead_nodes[site.scope]:
+            before = replace_root(site, dtype, _removed(site, liveness), names)
+            if before:
+                inserted[site.scope][site.root] = before
     for scope in index.scopes:
         edit_nodes(scope.container.node, liveness.dead_nodes[scope], inserted[scope])
         _forget_values(scope, liveness)
@@ -52,8 +53,12 @@ def apply(planned: Plan, index: ModelIndex) -> list[str]:
 
 def _removed(site: Site, liveness: Liveness) -> list[onnx.NodeProto]:
     """The nodes of a site that die, without its root."""
-    places = [*((site.scope, node) for node in site.covered if node != site.root), *site.captured]
-    return [scope.nodes[node] for scope, node in places if node in liveness.dead_nodes[scope]]
+    dead, nodes = liveness.dead_nodes[site.scope], site.scope.nodes
+    removed = [nodes[node] for node in site.covered if node in dead and node != site.root]
+    for scope, node in site.captured:
+        if node in liveness.dead_nodes[scope]:
+            removed.append(scope.nodes[node])
+    return removed
 
 
 def _forget_values(scope: Scope, liveness: Liveness) -> None:

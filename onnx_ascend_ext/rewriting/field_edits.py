@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import onnx
@@ -25,15 +26,14 @@ def edit_nodes(
     if not removed and not inserted:
         return
     length = len(nodes)
-    end = length + sum(map(len, (inserted or {}).values()))
-    keys = [(position, 1) for position in range(length)]
+    keys: list[float] = list(range(length))
     for position in removed:
-        keys[position] = (end, 0)
-    for position, new in sorted((inserted or {}).items()):
+        keys[position] = length
+    for position, new in (inserted or {}).items():
         nodes.extend(new)
-        keys.extend([(position, 0)] * len(new))
+        keys.extend([position - 0.5] * len(new))
     _sort(nodes, keys)
-    del nodes[end - len(removed) :]
+    del nodes[len(keys) - len(removed) :]
 
 
 def remove_where(field: Any, condemned: Callable[[Any], bool]) -> None:
@@ -46,5 +46,5 @@ def remove_where(field: Any, condemned: Callable[[Any], bool]) -> None:
 
 
 def _sort(field: Any, keys: Sequence[Any]) -> None:
-    following = iter(keys)
-    field.sort(key=lambda _: next(following))
+    # `next(keys, element)` ignores the element, since there is a key for each.
+    field.sort(key=partial(next, iter(keys)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from onnx_ascend_ext.graph import ModelIndex, Scope
 
@@ -11,9 +12,9 @@ from onnx_ascend_ext.graph import ModelIndex, Scope
 class Liveness:
     """Counts the uses of values as they change, and follows what is no longer used back to its source.
 
-    Only what was used before and is not any more dies. A node outside ONNX's own domain may have effects
-    beside its outputs, and one with nested bodies is no part of any match: both stay, unless they have been
-    replaced themselves.
+    What was used before and is not any more dies. A node outside ONNX's own domain may have effects beside
+    its outputs, and one with nested bodies is no part of any match: both stay, unless they have been replaced
+    themselves.
 
     Attributes:
         dead_nodes: indices of the nodes that died, by scope.
@@ -21,63 +22,87 @@ class Liveness:
         dead_initializers: names of the initializers that died, by scope.
     """
 
-    def __init__(self, index: ModelIndex, reads: Mapping[tuple[Scope, int], Iterable[str]]) -> None:
-        """Starts from the model as it is.
+    def __init__(self, index: ModelIndex, reads: Mapping[Scope, Mapping[int, Sequence[str]]]) -> None:
+        """Finds what dies.
 
         Args:
-            index: the model.
-            reads: the values that each replaced node reads now, by its scope and index.
+            index: the model as it was.
+            reads: the values that each replaced node reads now, by scope and node index.
         """
         self.dead_nodes: dict[Scope, set[int]] = defaultdict(set)
         self.dead_values: dict[Scope, set[str]] = defaultdict(set)
         self.dead_initializers: dict[Scope, set[str]] = defaultdict(set)
         self._variable = index.variable
         self._reads = reads
-        self._change: dict[Scope, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self._uses = {scope: _Uses(scope) for scope in index.scopes}
         for scope in index.scopes:
             if scope.kind == "training":
-                for name in scope.captures:
-                    self._change[index.main][name] += 1
-        for (scope, _), names in reads.items():
+                self._gain(index.main, scope.captures)
+        for scope, by_node in reads.items():
+            self._gain(scope, chain.from_iterable(by_node.values()))
+        # All scopes gain before one loses: what moves from one place to another was never dead.
+        for scope, by_node in reads.items():
+            self._lose(scope, chain.from_iterable(map(scope.inputs.__getitem__, by_node)))
+
+    def _gain(self, scope: Scope, names: Iterable[str]) -> None:
+        uses = self._uses[scope]
+        captured: list[str] = []
+        for name in names:
+            before = uses[name]
+            uses[name] = before + 1
+            if not before and scope.parent is not None and not scope.defines(name):
+                captured.append(name)
+        if captured and scope.parent is not None:
+            self._gain(scope.parent, captured)
+
+    def _lose(self, scope: Scope, names: Iterable[str]) -> None:
+        """Takes uses away, and then those that dead nodes had, in waves from the results to the sources."""
+        uses, producer = self._uses[scope], scope.producer
+        replaced = self._reads.get(scope, {})
+        staying = self._staying_nodes(scope)
+        released: list[str] = []
+        while True:
+            unused: list[str] = []
             for name in names:
-                self._retain(scope, name)
-        for scope, node in reads:
-            self._release_all(scope, scope.inputs[node])
+                left = uses[name] - 1
+                uses[name] = left
+                if not left and name:
+                    unused.append(name)
+            dead: set[int] = set()
+            for name in unused:
+                node = producer.get(name)
+                if node is not None:
+                    outputs = scope.outputs[node]
+                    if node not in staying and (len(outputs) == 1 or not any(map(uses.__getitem__, outputs))):
+                        dead.add(node)
+                elif name in scope.initializers or name in scope.sparse_initializers:
+                    if name not in scope.input_set and name not in self._variable:
+                        self.dead_initializers[scope].add(name)
+                elif name not in scope.input_set:
+                    released.append(name)
+            if not dead:
+                break
+            self.dead_nodes[scope] |= dead
+            self.dead_values[scope].update(chain.from_iterable(map(scope.outputs.__getitem__, dead)))
+            names = chain.from_iterable(
+                replaced[node] if node in replaced else scope.inputs[node] for node in dead
+            )
+        if released and scope.parent is not None:
+            self._lose(scope.parent, released)
 
-    def _retain(self, scope: Scope, name: str) -> None:
-        place: Scope | None = scope
-        while place is not None:
-            self._change[place][name] += 1
-            if place.uses(name) + self._change[place][name] > 1 or place.defines(name):
-                return
-            place = place.parent
+    def _staying_nodes(self, scope: Scope) -> set[int]:
+        """The nodes of a scope that stay even where nothing uses them."""
+        staying = {body.owner for body in scope.bodies}
+        staying.update(node for node, domain in enumerate(scope.domains) if domain)
+        return staying - self._reads.get(scope, {}).keys()
 
-    def _release_all(self, scope: Scope, names: Iterable[str]) -> None:
-        waiting = [(scope, name) for name in names if name]
-        while waiting:
-            place, name = waiting.pop()
-            change = self._change[place]
-            change[name] -= 1
-            if place.uses(name) + change[name] > 0:
-                continue
-            producer = place.producer.get(name)
-            if producer is not None:
-                waiting.extend((place, read) for read in self._reads_of_dead(place, producer))
-            elif name in place.initializers or name in place.sparse_initializers:
-                if name not in place.input_set and name not in self._variable:
-                    self.dead_initializers[place].add(name)
-            elif not place.defines(name) and place.parent is not None:
-                waiting.append((place.parent, name))
 
-    def _reads_of_dead(self, scope: Scope, node: int) -> Iterable[str]:
-        """Marks a node as dead if all its outputs are, and gives what it reads."""
-        replaced = self._reads.get((scope, node))
-        if replaced is None and scope.owns_bodies(node):
-            return ()
-        change = self._change[scope]
-        outputs = [name for name in scope.outputs[node] if name]
-        if any(scope.uses(name) + change[name] > 0 for name in outputs):
-            return ()
-        self.dead_nodes[scope].add(node)
-        self.dead_values[scope].update(outputs)
-        return replaced if replaced is not None else [name for name in scope.inputs[node] if name]
+class _Uses(dict[str, int]):
+    """How often each value of a scope is used, as far as that has been asked or changed."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__()
+        self._scope = scope
+
+    def __missing__(self, name: str) -> int:
+        return self._scope.uses(name)

@@ -10,12 +10,14 @@ from onnx import TensorProto
 
 from onnx_ascend_ext.catalog import DOMAIN, Kernel
 from onnx_ascend_ext.errors import ModelError
-from onnx_ascend_ext.graph import ModelIndex
+from onnx_ascend_ext.graph import Constants, ModelIndex, Types
 from onnx_ascend_ext.matching import Site
 from onnx_ascend_ext.rewriting.element_types import element_type
 from onnx_ascend_ext.rewriting.function_body import UnfitError, dtype_reason, fit_function, recognise_function
 from onnx_ascend_ext.rewriting.opsets import body_opset, check_kernel_imports
 from onnx_ascend_ext.rewriting.replacement import scale_obstacle
+
+UNDEFINED = TensorProto.UNDEFINED
 
 
 @dataclass
@@ -45,40 +47,43 @@ def plan(index: ModelIndex, sites: Sequence[Site], kernels: Mapping[str, Kernel]
     Raises:
         ModelError: the model imports the kernels' domain at another version, or defines a kernel differently.
     """
+    check_kernel_imports(index.model)
     result = Plan()
     if not sites:
         return result
-    check_kernel_imports(index.model)
     opset = body_opset(index.model)
-    types = [_type_if_needed(site, opset or kernels[site.match.kernel].opset, kernels) for site in sites]
+    types = Types(index, Constants(index))
+    dtypes = [
+        # What does not matter is not looked for.
+        element_type(site, types) if _needs_type(site, kernels[site.match.kernel], opset) else UNDEFINED
+        for site in sites
+    ]
     reasons: dict[int, str] = {}
     for name in dict.fromkeys(site.match.kernel for site in sites):
         own = [i for i, site in enumerate(sites) if site.match.kernel == name]
-        function = _fit(index.model, kernels[name], opset, {i: types[i] for i in own}, reasons)
+        function = _fit(index.model, kernels[name], opset, {i: dtypes[i] for i in own}, reasons)
         if function is not None:
             result.functions[name] = function
     for i, site in enumerate(sites):
-        reason = reasons.get(i) or scale_obstacle(site, types[i])
+        reason = reasons.get(i) or scale_obstacle(site, dtypes[i])
         if reason:
             result.refused.append((site, reason))
         else:
-            result.sites.append((site, types[i]))
+            result.sites.append((site, dtypes[i]))
     used = {site.match.kernel for site, _ in result.sites}
     result.functions = {name: function for name, function in result.functions.items() if name in used}
     return result
 
 
-def _type_if_needed(site: Site, opset: int, kernels: Mapping[str, Kernel]) -> int:
-    if opset >= kernels[site.match.kernel].opset and site.scale in (1, -1):
-        return TensorProto.UNDEFINED
-    return element_type(site)
+def _needs_type(site: Site, kernel: Kernel, opset: int | None) -> bool:
+    return (opset is not None and opset < kernel.opset) or site.scale not in (1, -1)
 
 
 def _fit(
     model: onnx.ModelProto,
     kernel: Kernel,
     opset: int | None,
-    types: Mapping[int, int],
+    dtypes: Mapping[int, int],
     reasons: dict[int, str],
 ) -> onnx.FunctionProto | None:
     """Fits a kernel's function to a model, together with the nodes that the model has already.
@@ -87,10 +92,10 @@ def _fit(
         model: the model.
         kernel: the kernel.
         opset: the model's version of the default domain; None where it imports none.
-        types: the element type of each site of the kernel, by the site's number.
+        dtypes: the element type of each site of the kernel, by the site's number.
         reasons: where a site cannot use the function, its number and the reason are added.
     """
-    wanted = list(types.values())
+    wanted = list(dtypes.values())
     for function in model.functions:
         if (function.domain, function.name) == (DOMAIN, kernel.name):
             present = recognise_function(kernel, function)
@@ -99,14 +104,14 @@ def _fit(
                     f"the model defines {DOMAIN}::{kernel.name} with another body than this package: rename "
                     "or remove that function first"
                 )
-            wanted.insert(0, TensorProto.UNDEFINED if present.dtype is None else present.dtype)
+            wanted.insert(0, UNDEFINED if present.dtype is None else present.dtype)
     opset = kernel.opset if opset is None else opset
     try:
         fitted = fit_function(kernel, opset, wanted)
     except UnfitError as error:
-        reasons.update(dict.fromkeys(types, str(error)))
+        reasons.update(dict.fromkeys(dtypes, str(error)))
         return None
-    for number, dtype in types.items():
+    for number, dtype in dtypes.items():
         if not fitted.serves(dtype):
             reasons[number] = dtype_reason(kernel, opset)
     return fitted.function

@@ -23,18 +23,18 @@ REPLACES = f"{_PREFIX}replaces"
 """Metadata key: the names of the nodes that the node stands for."""
 
 
+def become_kernel_node(node: onnx.NodeProto, match: Match) -> None:
+    """Gives a node without attributes the operator of a match, and says in its metadata where it is from."""
+    node.MergeFromString(_serialized_kernel_node(match.kernel, match.origin))
+    node.metadata_props.add(key=REPLACES, value=", ".join(match.nodes))
+
+
 @functools.lru_cache(maxsize=64)
-def kernel_node(kernel: str, origin: str) -> onnx.NodeProto:
-    """A kernel node without operands, result and name; not to be changed."""
+def _serialized_kernel_node(kernel: str, origin: str) -> bytes:
     node = onnx.NodeProto(op_type=kernel, domain=DOMAIN)
     node.metadata_props.add(key=RULE, value=f"{kernel} ({origin})")
     node.metadata_props.add(key=VERSION, value=importlib.metadata.version("onnx-ascend-ext"))
-    return node
-
-
-def record_replaced(node: onnx.NodeProto, match: Match) -> None:
-    """Says in a kernel node's metadata which nodes it stands for."""
-    node.metadata_props.add(key=REPLACES, value=", ".join(match.nodes))
+    return bytes(node.SerializeToString())
 
 
 def merge_descriptions(node: onnx.NodeProto, others: Iterable[onnx.NodeProto]) -> None:
@@ -45,9 +45,11 @@ def merge_descriptions(node: onnx.NodeProto, others: Iterable[onnx.NodeProto]) -
     values: dict[str, list[str]] = {}
     texts = [node.doc_string] if node.doc_string else []
     for source in others:
-        for entry in source.metadata_props:
-            if not entry.key.startswith(_PREFIX):
-                values.setdefault(entry.key, []).append(entry.value)
+        entries = source.metadata_props
+        if entries:
+            for entry in entries:
+                if not entry.key.startswith(_PREFIX):
+                    values.setdefault(entry.key, []).append(entry.value)
         if source.doc_string:
             texts.append(source.doc_string)
     if values:

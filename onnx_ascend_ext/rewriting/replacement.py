@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from onnx_ascend_ext.graph import Scope
 from onnx_ascend_ext.matching import Site
 from onnx_ascend_ext.rewriting.names import FreshNames
-from onnx_ascend_ext.rewriting.provenance import kernel_node, merge_descriptions, record_replaced
+from onnx_ascend_ext.rewriting.provenance import become_kernel_node, merge_descriptions
 
 _OPSET_OF_CAST_LIKE = 15
 
@@ -57,15 +57,14 @@ def replace_root(
         The nodes to insert before the root.
     """
     root = site.scope.nodes[site.root]
-    del root.input[:], root.attribute[:]
+    root.ClearField("attribute")
     root.ClearField("overload")
-    if not (site.factors or site.scale != 1 or any(site.views)):
-        root.MergeFrom(kernel_node(site.match.kernel, site.match.origin))
-        root.input.extend(site.operands)
+    if not (site.factors or site.scale != 1 or any(site.views) or any(site.activated)):
+        root.input[:] = site.operands
+        merge_descriptions(root, removed)
+        become_kernel_node(root, site.match)
         if not root.name:
             root.name = names.node(f"{root.op_type}_{site.result}")
-        merge_descriptions(root, removed)
-        record_replaced(root, site.match)
         return []
     return _compose(root, site, dtype, removed, names)
 
@@ -73,19 +72,22 @@ def replace_root(
 def _compose(
     root: onnx.NodeProto, site: Site, dtype: int, removed: Iterable[onnx.NodeProto], names: FreshNames
 ) -> list[onnx.NodeProto]:
-    """Writes the views of the operands, the kernel node and the product; the root becomes the last node."""
+    """Writes what the operands go through, the kernel node and the product; the last becomes the root."""
     match, stem = site.match, root.name or site.result
     inserted: list[onnx.NodeProto] = []
     operands = list(site.operands)
+    for position, activated in enumerate(site.activated):
+        if activated:
+            sigmoid = helper.make_node("Sigmoid", [operands[position]], [])
+            inserted.append(_named(sigmoid, f"{operands[position]}_Sigmoid", names))
+            operands[position] = inserted[-1].output[0]
     for position, chain in enumerate(site.views):
         for node in chain:
             inserted.append(_repeated_view(site.scope, node, operands[position], names))
             operands[position] = inserted[-1].output[0]
-    kernel = onnx.NodeProto()
-    kernel.CopyFrom(kernel_node(match.kernel, match.origin))
-    kernel.input.extend(operands)
+    kernel = onnx.NodeProto(input=operands)
     merge_descriptions(kernel, [root, *removed])
-    record_replaced(kernel, match)
+    become_kernel_node(kernel, match)
     last = kernel
     for factor in site.factors:
         inserted.append(_named(last, f"{stem}_{last.op_type}", names))
@@ -98,7 +100,7 @@ def _compose(
         constant = _constant(site, dtype, last.output[0], stem, names)
         inserted.extend(constant)
         last = helper.make_node("Mul", [last.output[0], constant[-1].output[0]], [])
-    root.input.extend(last.input)
+    root.input[:] = last.input
     root.op_type, root.domain = last.op_type, last.domain
     if last is kernel:
         root.name = root.name or names.node(f"{kernel.op_type}_{site.result}")

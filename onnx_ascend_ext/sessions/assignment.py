@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from onnx_ascend_ext.catalog.kernel import DOMAIN
+from onnx_ascend_ext import catalog
+from onnx_ascend_ext.catalog import DOMAIN
 from onnx_ascend_ext.native import EP_NAME
 
 if TYPE_CHECKING:
     import onnx
 
+    Model: TypeAlias = str | os.PathLike[str] | bytes | onnx.ModelProto
+
 CPU_EP_NAME = "CPUExecutionProvider"
+# What stands for an execution provider where the custom-op library runs a node.
+CUSTOM_OP_LIBRARY = "custom-op library"
+# How the profiler ends the name of the event of a node's kernel.
+_KERNEL_EVENT = "_kernel_time"
 # The session configuration entry without which ONNX Runtime keeps no record of the assignment.
 RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
 
 
-def node_providers(session: Any, model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> dict[str, str]:
+def node_providers(session: Any, model: Model) -> dict[str, str]:
     """The execution provider of each converted node of `model`, by node name.
 
     A node without a name is listed by its first output. A node that a session does not claim for the
@@ -29,13 +38,45 @@ def node_providers(session: Any, model: str | os.PathLike[str] | bytes | onnx.Mo
         session: an `onnxruntime.InferenceSession` made with `RECORD_ASSIGNMENT` on.
         model: the model that the session was made from.
     """
-    claimed: Counter[str] = Counter(
+    claimed = Counter(
         node.name
         for subgraph in session.get_provider_graph_assignment_info()
         if subgraph.ep_name == EP_NAME
         for node in subgraph.get_nodes()
         if node.domain == DOMAIN
     )
+    return _located(model, claimed, EP_NAME)
+
+
+def custom_op_nodes(profile: str | os.PathLike[str], model: Model) -> dict[str, str]:
+    """As `node_providers`, for a session with the custom-op library.
+
+    Args:
+        profile: the file that the session's profiler wrote while it ran.
+        model: the model that the session was made from.
+    """
+    kernels = set(catalog.load())
+    events = json.loads(Path(profile).read_text())
+    ran = Counter(
+        event["name"].removesuffix(_KERNEL_EVENT)
+        for event in events
+        if event["name"].endswith(_KERNEL_EVENT) and event["args"].get("op_name") in kernels
+    )
+    return _located(model, ran, CUSTOM_OP_LIBRARY)
+
+
+def converted_nodes(model: Model) -> list[str]:
+    """Names of the converted nodes that a session on `model` runs, as `node_providers` lists them."""
+    return [key for key, _, _ in _converted_nodes(_proto(model))]
+
+
+def fallen_back(providers: Mapping[str, str]) -> list[str]:
+    """Names of the converted nodes that the execution provider does not run."""
+    return [node for node, provider in providers.items() if provider == CPU_EP_NAME]
+
+
+def _located(model: Model, claimed: Counter[str], provider: str) -> dict[str, str]:
+    """`provider` for each converted node whose name is among the claimed ones, the CPU's for the rest."""
     providers: dict[str, str] = {}
     for key, name, inlined in _converted_nodes(_proto(model)):
         if inlined:
@@ -45,16 +86,11 @@ def node_providers(session: Any, model: str | os.PathLike[str] | bytes | onnx.Mo
             runs = claimed[name] > 0
             if not name:
                 claimed[name] -= 1
-        providers[key] = EP_NAME if runs else CPU_EP_NAME
+        providers[key] = provider if runs else CPU_EP_NAME
     return providers
 
 
-def fallen_back(providers: Mapping[str, str]) -> list[str]:
-    """Names of the converted nodes that the execution provider does not run."""
-    return [node for node, provider in providers.items() if provider != EP_NAME]
-
-
-def _proto(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> onnx.ModelProto:
+def _proto(model: Model) -> onnx.ModelProto:
     import onnx
 
     if isinstance(model, onnx.ModelProto):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
 from onnx_ascend_ext.errors import BackendError
 
+# A severity of ONNX Runtime's log.
+ERRORS_ONLY = 3
 PLUGIN_EP_VERSION = (1, 24)
 
 
@@ -35,15 +38,26 @@ def onnxruntime() -> Any:
     return onnxruntime
 
 
+def show_errors_only() -> None:
+    """Keeps ONNX Runtime's own log, for the whole process, to errors; what matters of it is reported anew."""
+    with contextlib.suppress(BackendError):
+        onnxruntime().set_default_logger_severity(ERRORS_ONLY)
+
+
 def version(module: Any) -> tuple[int, int]:
     """Major and minor version of an `onnxruntime` module."""
     found = re.match(r"(\d+)\.(\d+)", str(module.__version__))
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
+def loads_plugin_ep(module: Any) -> bool:
+    """Whether this ONNX Runtime can load a plugin execution provider."""
+    return version(module) >= PLUGIN_EP_VERSION and hasattr(module, "register_execution_provider_library")
+
+
 def require_plugin_ep(module: Any) -> None:
     """Raises `BackendError` where this ONNX Runtime cannot load a plugin execution provider."""
-    if version(module) >= PLUGIN_EP_VERSION and hasattr(module, "register_execution_provider_library"):
+    if loads_plugin_ep(module):
         return
     needed = ".".join(map(str, PLUGIN_EP_VERSION))
     raise BackendError(

@@ -37,7 +37,7 @@ def session_options(
     module = onnxruntime()
     register()
     describe().device(device_id)
-    devices = [device for device in ep_devices() if device.ep_metadata.get("device_id") == str(device_id)]
+    devices = [device for device in ep_devices() if device.ep_metadata.get("index") == str(device_id)]
     if not devices:
         raise BackendError(
             f"ONNX Runtime has no device {device_id} of {EP_NAME}, though ACL has: it was made visible after "

@@ -1,10 +1,9 @@
-"""Runs one model: on stock ONNX Runtime as the reference, or through the execution provider."""
+"""Runs one model: on stock ONNX Runtime as the reference, or on an NPU."""
 
 from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +13,15 @@ import numpy.typing as npt
 
 from onnx_ascend_ext.conversion import convert
 from onnx_ascend_ext.errors import BackendError
-from onnx_ascend_ext.native import describe
-from onnx_ascend_ext.native.backend import Device
+from onnx_ascend_ext.native import Device, describe
 from onnx_ascend_ext.sessions import values
-from onnx_ascend_ext.sessions.assignment import CPU_EP_NAME, RECORD_ASSIGNMENT, fallen_back, node_providers
-from onnx_ascend_ext.sessions.onnxruntime_module import onnxruntime
-from onnx_ascend_ext.sessions.session import CpuFallbackWarning, session_options
+from onnx_ascend_ext.sessions.assignment import CPU_EP_NAME, RECORD_ASSIGNMENT, converted_nodes, fallen_back
+from onnx_ascend_ext.sessions.onnxruntime_module import loads_plugin_ep, onnxruntime
+from onnx_ascend_ext.verification.doors import load_session, open_door, quiet_options
 
 Array = npt.NDArray[Any]
 MakeFeeds = Callable[[Any], Mapping[str, Array]]
 
-_ERRORS_ONLY = 3
 # Where ONNX Runtime looks for the external data of a model that it is given as bytes.
 _EXTERNAL_DATA_FOLDER = "session.model_external_initializers_file_folder_path"
 
@@ -35,7 +32,7 @@ class Execution:
 
     Attributes:
         outputs: array for each output, by name.
-        nodes: execution provider of each converted node, by node name.
+        nodes: execution provider of each converted node, or `custom-op library`, by node name.
         device: the NPU that was offered to the session, None for a run on the CPU alone.
         seconds: wall time of the run, without loading.
         note: what a reader must know of how it was run, or an empty string.
@@ -81,44 +78,32 @@ def stock_session(path: str | os.PathLike[str]) -> tuple[Any, str]:
     )
 
 
-def npu_session(path: str | os.PathLike[str], *, device_id: int = 0) -> Any:
-    """A session with one NPU of the execution provider, the rest on the CPU.
-
-    Raises:
-        BackendError: no such device, or ONNX Runtime does not load the model.
-    """
-    return _session(os.fspath(path), session_options(device_id=device_id, base=_quiet_options()))
-
-
 def execute(
     path: str | os.PathLike[str], make_feeds: MakeFeeds, *, device_id: int = 0, allow_cpu: bool = False
 ) -> Execution:
-    """Runs a model through the execution provider.
+    """Runs a model through the execution provider, or the custom-op library where ONNX Runtime is older.
 
     Args:
         path: the model.
         make_feeds: gives the inputs, from the session's `get_inputs()`.
         device_id: the NPU's number as ACL counts.
-        allow_cpu: run on the CPU where the execution provider cannot be used at all.
+        allow_cpu: run on the CPU where the NPU cannot be used at all.
 
     Raises:
-        BackendError: the execution provider, or the model, cannot be used.
+        BackendError: the NPU, or the model, cannot be used.
     """
-    note = ""
-    device: Device | None = None
+    name = os.fspath(path)
     try:
-        session = npu_session(path, device_id=device_id)
-        device = describe().device(device_id)
+        door = open_door(name, device_id=device_id, record=True)
     except BackendError as error:
         if not allow_cpu:
             raise
-        note = f"ran on the CPU alone: {error}"
-        session, _ = stock_session(path)
-    outputs, seconds = timed_run(session, make_feeds(session.get_inputs()))
-    nodes = (
-        node_providers(session, path) if device else dict.fromkeys(node_providers(session, path), CPU_EP_NAME)
-    )
-    return Execution(outputs, nodes, device, seconds, note)
+        session, _ = stock_session(name)
+        outputs, seconds = timed_run(session, make_feeds(session.get_inputs()))
+        nodes = dict.fromkeys(converted_nodes(name), CPU_EP_NAME)
+        return Execution(outputs, nodes, None, seconds, f"ran on the CPU alone: {error}")
+    outputs, seconds = timed_run(door.session, make_feeds(door.session.get_inputs()))
+    return Execution(outputs, door.nodes(), describe().device(device_id), seconds, door.note)
 
 
 def timed_run(session: Any, feeds: Mapping[str, Array]) -> tuple[dict[str, Array], float]:
@@ -129,28 +114,9 @@ def timed_run(session: Any, feeds: Mapping[str, Array]) -> tuple[dict[str, Array
 
 
 def _cpu_session(source: str | bytes, folder: Path | None = None) -> Any:
-    options = _quiet_options()
-    options.add_session_config_entry(RECORD_ASSIGNMENT, "1")
+    options = quiet_options()
+    if loads_plugin_ep(onnxruntime()):
+        options.add_session_config_entry(RECORD_ASSIGNMENT, "1")
     if folder is not None:
         options.add_session_config_entry(_EXTERNAL_DATA_FOLDER, str(folder))
-    return _session(source, options, providers=[CPU_EP_NAME])
-
-
-def _quiet_options() -> Any:
-    options = onnxruntime().SessionOptions()
-    options.log_severity_level = _ERRORS_ONLY
-    return options
-
-
-def _session(source: str | bytes, options: Any, **kwargs: Any) -> Any:
-    module = onnxruntime()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CpuFallbackWarning)
-            return module.InferenceSession(source, options, **kwargs)
-    except Exception as error:
-        # ONNX Runtime raises its own exception types, all derived from Exception alone.
-        shown = source if isinstance(source, str) else "the model"
-        raise BackendError(
-            f"onnxruntime {module.__version__} does not load {shown}: {' '.join(str(error).split())}"
-        ) from error
+    return load_session(source, options)

@@ -54,7 +54,7 @@ def bits(array: np.ndarray) -> bytes:
     return np.ascontiguousarray(array).tobytes()
 
 
-@pytest.mark.parametrize(("left", "right"), itertools.product(DTYPES, DTYPES))
+@pytest.mark.parametrize(("left", "right"), list(itertools.product(DTYPES, DTYPES)))
 def test_every_pair_of_dtypes_promotes_as_aclnn_does(left: np.dtype, right: np.dtype) -> None:
     grad, y = draw((3, 7), left), draw((3, 7), right, slope=True)
     promoted = np.dtype(PROMOTED[frozenset((left.name, right.name))])

@@ -76,6 +76,15 @@ class TestPlan:
         plan = plan_outputs([folder / "deep" / "er"], tmp_path / "out.onnx")
         assert [planned.target for planned in plan] == [tmp_path / "out.onnx" / "c.ONNX"]
 
+    def test_outputs_of_an_earlier_run_are_no_inputs(self, folder: Path) -> None:
+        first = plan_outputs([folder], folder / "out")
+        make_folders(first, folder / "out")
+        for planned in first:
+            planned.target.touch()
+        assert plan_outputs([folder], folder / "out") == first
+        given = [folder / "out" / "a.onnx"]
+        assert plan_outputs(given, folder / "x.onnx") == [PlannedOutput(given[0], folder / "x.onnx")]
+
     def test_in_place(self, folder: Path) -> None:
         assert all(planned.source == planned.target for planned in plan_outputs([folder], folder))
 

@@ -300,6 +300,20 @@ class TestOtherFolder:
         save(load(source), out / "model.onnx", source=source)
         assert tree(out) == tree(source.parent)
         np.testing.assert_array_equal(value_of(out / "model.onnx"), 2 * WEIGHTS)
+        (out / "w.bin").write_bytes(b"another")
+        saved = save(load(source), out / "model.onnx", source=source)
+        assert saved.renamed == {"w.bin": "w-1.bin", "./w.bin": "w-1.bin"}
+        np.testing.assert_array_equal(value_of(out / "model.onnx"), 2 * WEIGHTS)
+
+    def test_deeper_data_may_have_the_name_of_the_model(self, tmp_path: Path, out: Path) -> None:
+        source = write_external_model(tmp_path / "from", "deep/x.onnx")
+        assert save(load(source), out / "x.onnx", source=source).renamed == {}
+        np.testing.assert_array_equal(value_of(out / "x.onnx"), WEIGHTS)
+
+    def test_there_is_no_third_way(self, source: Path, out: Path) -> None:
+        with pytest.raises(ValueError, match="'copy' or 'link'"):
+            save(load(source), out / "model.onnx", source=source, external_data="move")  # type: ignore[arg-type]
+        assert tree(out) == {}
 
     def test_locations_that_escape_are_refused(self, tmp_path: Path, out: Path) -> None:
         (tmp_path / "secret").write_bytes(bytes(64))

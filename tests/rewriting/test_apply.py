@@ -165,15 +165,16 @@ def test_factors_and_scale_together():
 
 
 def test_a_scale_of_unknown_type_follows_the_result():
-    head = "(double[N,4] dy, double[N,4] y) => (double[N,4] dx)"
     before = parse(
-        f'<ir_version: 8, opset_import: ["" : 18]> g {head} <double one = {{1.0}}> {{ a = Identity(y) '
-        "b = Identity(dy) d = Sub(one, a) s = Mul(d, a) t = Mul(s, b) u = Add(t, t) v = Add(u, t) "
-        "w = Relu(v) dx = Identity(w) }"
+        """<ir_version: 8, opset_import: ["" : 18, "my" : 1]>
+        g (double[N,4] dy, double[N,4] y) => (double[N,4] dx) {
+          a = my.Same(y) b = my.Same(dy) one = my.One(y) d = Sub(one, a) s = Mul(d, a) t = Mul(s, b)
+          u = Add(t, t) v = Add(u, t) dx = my.Same(v) }
+        <domain: "my", opset_import: ["" : 18]> Same (p) => (q) { q = Identity(p) }
+        <domain: "my", opset_import: ["" : 18]> One (p) => (q) { r = Sub(p, p) q = Exp(r) }"""
     )
-    before.graph.ClearField("value_info")
-    after = rewritten(before, ("v", "b", "a", ["t", "u"]), scale=3)
-    assert types(after)[-6:] == ["SigmoidBackward", "Constant", "CastLike", "Mul", "Relu", "Identity"]
+    after = rewritten(before, ("v", "b", "a", ["one", "d", "s", "t", "u"]), scale=3)
+    assert types(after)[-5:] == ["SigmoidBackward", "Constant", "CastLike", "Mul", "Same"]
     same_values(before, after, dy=drawn((3, 4), 1, np.float64), y=drawn((3, 4), 2, np.float64))
 
 
@@ -365,3 +366,14 @@ def test_nothing_changes_without_sites():
     before = model.SerializeToString()
     assert rewrite(ModelIndex(model))[1] == []
     assert model.SerializeToString() == before
+
+
+def test_a_sigmoid_that_nothing_computes_is_added():
+    before = model_of(
+        "n = Neg(x) e = Exp(n) p = Add(one, e) q = Mul(p, p) r = Div(e, q) dx = Mul(r, dy)",
+        head="(float[N,4] dy, float[N,4] x) => (float[N,4] dx)",
+    )
+    after = rewritten(before, ("dx", "dy", "x", ["n", "e", "p", "q", "r"]), activated=(False, True))
+    assert types(after) == ["Sigmoid", "SigmoidBackward"]
+    assert after.graph.node[0].output[0] == after.graph.node[1].input[1] == "x_Sigmoid"
+    same_values(before, after, dy=drawn((3, 4), 1), x=drawn((3, 4), 2))

@@ -27,8 +27,14 @@ def gradients(opset: int, *dtypes: str, declared: bool = True) -> onnx.ModelProt
         f"<{', '.join(ones)}> {{ {' '.join(body)} }}"
     )
     if not declared:
+        model.opset_import.append(helper.make_opsetid("com.example", 1))
+        for node in model.graph.node:
+            if node.op_type == "Identity":
+                node.domain = "com.example"
         for i in range(len(dtypes)):
-            model.graph.node.insert(0, helper.make_node("Identity", [f"one{i}"], [f"hidden{i}"]))
+            model.graph.node.insert(
+                0, helper.make_node("One", [], [f"hidden{i}"], name="one", domain="com.example")
+            )
             for node in model.graph.node:
                 if node.op_type == "Sub" and node.input[0] == f"one{i}":
                     node.input[0] = f"hidden{i}"

@@ -1,0 +1,304 @@
+"""Binds a kernel's inputs to values of the model, and proves that nothing else changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnx_ascend_ext.algebra import Form, quotient
+from onnx_ascend_ext.graph import ShapeOf
+from onnx_ascend_ext.graph.operators import VIEWS
+from onnx_ascend_ext.graph.tensors import FLOAT_TYPES, widens
+from onnx_ascend_ext.matching.region import Region, region
+
+if TYPE_CHECKING:
+    from onnx_ascend_ext.algebra import Rational
+    from onnx_ascend_ext.graph import Extent, Scope
+    from onnx_ascend_ext.matching.pattern import Pattern
+    from onnx_ascend_ext.matching.store import Entry
+    from onnx_ascend_ext.matching.valuation import Valuation
+
+# A match must make the graph smaller by this many nodes, so that it is worth rounding differently.
+_LEAST_SAVED = 2
+# A product with more factors left over is no gradient.
+_MAX_FACTORS = 4
+_MAX_ENTRIES = 4
+
+
+class Operand(NamedTuple):
+    """A value for an input of a kernel; `views` and `activated` are those of `Site`."""
+
+    scope: Scope
+    name: str
+    views: tuple[int, ...] = ()
+    activated: bool = False
+
+    @property
+    def key(self) -> tuple[Scope, str]:
+        """Where the value lies."""
+        return self.scope, self.name
+
+
+class Split(NamedTuple):
+    """A gradient, and what the kernel's result is still multiplied with."""
+
+    gradient: Operand
+    factors: tuple[Operand, ...]
+    scale: Rational
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A match whose operands are bound.
+
+    Attributes:
+        pattern: the kernel's pattern.
+        scope: where it lies.
+        root: index of the node that is replaced.
+        gradient: the kernel's gradient operand.
+        activation: the kernel's activation operand.
+        factors: what the result is multiplied with.
+        scale: constant that the result is multiplied with.
+        region: the nodes between operands and root.
+        proven: whether the activation is a Sigmoid.
+        constant_gradient: whether the gradient is a constant.
+    """
+
+    pattern: Pattern
+    scope: Scope
+    root: int
+    gradient: Operand
+    activation: Operand
+    factors: tuple[Operand, ...]
+    scale: Rational
+    region: Region
+    proven: bool
+    constant_gradient: bool = False
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The operands in the order of the kernel's inputs."""
+        pair = {self.pattern.gradient: self.gradient, self.pattern.activation: self.activation}
+        return tuple(pair[position] for position in sorted(pair))
+
+
+class Binder:
+    """Finds values by their forms and checks what a replacement would change.
+
+    With `proving` off, element types and shapes are not checked: for places that are only reported.
+    """
+
+    def __init__(self, valuation: Valuation, *, proving: bool) -> None:
+        self._valuation = valuation
+        self._proving = proving
+
+    def operands(self, scope: Scope, root: int, form: Form) -> list[Operand]:
+        """The values of a form that can be used at a root, or one that views make out of such a value."""
+        valuation = self._valuation
+        entries = valuation.existing.get(form.factors, ())
+        if len(entries) == 1:
+            scale, owner, name = entries[0]
+            if scale == form.scale and self._is_visible(scope, root, owner, name):
+                return [Operand(owner, name)]
+        found = [
+            Operand(owner, name)
+            for scale, owner, name in entries
+            if scale == form.scale and self._is_visible(scope, root, owner, name)
+        ]
+        if len(found) > 1:
+            return self._by_type(scope, root, found)[:_MAX_ENTRIES]
+        if found or form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
+            return found
+        atom = form.factors[0][0]
+        view = valuation.views.get(atom)
+        if view is not None and view.scope is scope:
+            return [
+                operand._replace(views=(*operand.views, view.node))
+                for operand in self.operands(scope, root, Form(1, ((view.inner, 1),)))
+            ]
+        argument = valuation.sigmoids.get(atom)
+        if argument is None or argument.negative or not valuation.rules.relaxed:
+            return []
+        if not self._is_visible(scope, root, argument.scope, argument.name):
+            return []
+        return [Operand(argument.scope, argument.name, activated=True)]
+
+    def _by_type(self, scope: Scope, root: int, found: list[Operand]) -> list[Operand]:
+        """Values of the root's element type first: a value and its widening Cast have one form."""
+        wanted = self._element_type(scope, scope.outputs[root][0])
+        return sorted(found, key=lambda operand: self._element_type(*operand.key) != wanted)
+
+    def _is_visible(self, scope: Scope, root: int, owner: Scope, name: str) -> bool:
+        """Whether a value is computed before a root and its name means it there."""
+        producer = owner.producer.get(name)
+        if owner is scope:
+            return producer is None or scope.position(producer) < scope.position(root)
+        if scope.find(name) is not owner:
+            return False
+        inner = scope
+        while inner.parent is not None and inner.parent is not owner:
+            inner = inner.parent
+        return producer is None or owner.position(producer) < owner.position(inner.owner)
+
+    def splits(self, scope: Scope, root: int, form: Form) -> list[Split]:
+        """Ways to write a form as an existing value times other existing values and a constant."""
+        same_factors: list[Entry] = self._valuation.existing.get(form.factors, [])
+        scaled = [
+            Split(Operand(owner, name), (), quotient(form.scale, scale))
+            for scale, owner, name in same_factors
+            if scale != form.scale and self._is_visible(scope, root, owner, name)
+        ]
+        if scaled:
+            return scaled[:1]
+        if any(exponent < 0 for _, exponent in form.factors):
+            return []
+        if sum(exponent for _, exponent in form.factors) > _MAX_FACTORS:
+            return []
+        values: list[Operand] = []
+        for base, exponent in form.factors:
+            found = self.operands(scope, root, Form(1, ((base, 1),)))
+            if not found:
+                return []
+            values.extend([found[0]] * exponent)
+        return [Split(values[0], tuple(values[1:]), form.scale)]
+
+    def bind_constant(
+        self, scope: Scope, root: int, pattern: Pattern, activation: Operand, value: Rational
+    ) -> Bound | None:
+        """A match whose gradient is a constant that the slope is multiplied with."""
+        found = region(self._valuation, scope, root, {activation.key})
+        if found is None:
+            return None
+        for owner, name in found.multiplied:
+            if self._valuation.forms(owner).get(name) == Form(value):
+                bound = self.bind(scope, root, pattern, Operand(owner, name), activation)
+                if isinstance(bound, Bound):
+                    return replace(bound, constant_gradient=True)
+        return None
+
+    def bind(
+        self,
+        scope: Scope,
+        root: int,
+        pattern: Pattern,
+        gradient: Operand,
+        activation: Operand,
+        *,
+        factors: tuple[Operand, ...] = (),
+        scale: Rational = 1,
+    ) -> Bound | str | None:
+        """A match with these operands, a reason against it, or None where it is not worth one."""
+        valuation = self._valuation
+        operands = (gradient, activation, *factors)
+        bounds = {operand.key for operand in operands}
+        found = region(valuation, scope, root, bounds)
+        if found is None:
+            return None
+        if self._proving:
+            typed = self._typed(scope, root, operands, found)
+            if typed is None or isinstance(typed, str):
+                return typed
+            operands = typed
+        extra = len(factors) + (scale != 1) + sum(len(o.views) + o.activated for o in operands)
+        if len(found.nodes) - 1 - extra < _LEAST_SAVED:
+            if scale != 1 and len(found.nodes) > _LEAST_SAVED:
+                return f"it is {scale} times the gradient, and a node for that factor would save too little"
+            return None
+        if self._proving:
+            reason = self._shape_reason(scope, root, operands, found)
+            if reason:
+                return reason
+        gradient, activation, *rest = operands
+        proven = activation.activated or valuation.is_sigmoid(valuation.form(*activation.key))
+        return Bound(pattern, scope, root, gradient, activation, tuple(rest), scale, found, proven)
+
+    def _element_type(self, scope: Scope, name: str) -> int:
+        """The element type of a value, from any operand of the arithmetic that computes it."""
+        types = self._valuation.types
+        found = types.element_type(scope, name)
+        index = scope.producer.get(name)
+        if found or index is None or scope.op_types[index] not in ("Add", "Sub", "Mul", "Div", "Sum"):
+            return found
+        for source in scope.inputs[index]:
+            owner = scope.find(source)
+            found = types.element_type(owner, source) if owner is not None else 0
+            if found:
+                return found
+        return 0
+
+    def _typed(
+        self, scope: Scope, root: int, operands: tuple[Operand, ...], found: Region
+    ) -> tuple[Operand, ...] | str | None:
+        """The operands with the root's element type, by a widening Cast where they have another one."""
+        constants = self._valuation.constants
+        numbers = [constants.uniform(*leaf) for leaf in found.leaves if leaf not in found.exponents]
+        kinds = {number.element_type for number in numbers if number is not None and number.element_type}
+        if not found.casts and len(found.reached) == len({operand.key for operand in operands}):
+            # One element type runs through all of the arithmetic.
+            kinds = kinds or {self._element_type(scope, scope.outputs[root][0])} - {0}
+            return operands if kinds <= FLOAT_TYPES else None
+        wanted = self._element_type(scope, scope.outputs[root][0])
+        if not wanted:
+            return f"the element type of `{scope.outputs[root][0]}` is not known"
+        if wanted not in FLOAT_TYPES:
+            return None
+        typed: list[Operand] = []
+        for operand in operands:
+            kind = self._element_type(*operand.key)
+            if not kind:
+                return f"the element type of `{operand.name}` is not known"
+            if kind == wanted:
+                typed.append(operand)
+                continue
+            cast = self._widening_cast(scope, kind, wanted, found)
+            if cast is None:
+                return None
+            typed.append(operand._replace(views=(*operand.views, cast)))
+        return tuple(typed)
+
+    def _widening_cast(self, scope: Scope, kind: int, wanted: int, found: Region) -> int | None:
+        """A Cast of the region that can be repeated on an operand."""
+        if not widens(kind, wanted):
+            return None
+        for owner, index in found.casts:
+            if (
+                owner is scope
+                and self._valuation.types.element_type(owner, owner.outputs[index][0]) == wanted
+            ):
+                return index
+        return None
+
+    def _shape_reason(self, scope: Scope, root: int, operands: tuple[Operand, ...], found: Region) -> str:
+        """Why the kernel's result might have another shape than the root, or ""."""
+        constants, extents = self._valuation.constants, self._valuation.extents
+        reached = len(found.reached) == len({operand.key for operand in operands})
+        if reached and not any(owner.op_types[index] in VIEWS for owner, index in found.nodes):
+            numbers = [constants.uniform(*leaf) for leaf in found.leaves]
+            if all(number is not None and not number.extent for number in numbers):
+                return ""
+        before = extents.of(scope, scope.outputs[root][0])
+        after: Extent = frozenset()
+        for operand in operands:
+            extent = extents.of(*operand.key)
+            for view in operand.views:
+                if scope.op_types[view] in VIEWS:
+                    extent = extents.viewed(extent, scope, view)
+            after |= extent
+        lost = extents.unabsorbed(before, after)
+        if lost:
+            term = lost[0]
+            if isinstance(term, ShapeOf):
+                return f"the shape of `{term.name}` may make the result larger"
+            shown = self._constant_of_shape(term, found)
+            return f"{shown} of shape {list(term)} may raise the rank or size of the result"
+        gained = extents.unabsorbed(after, before)
+        if gained:
+            return "an operand may be larger than the result"
+        return ""
+
+    def _constant_of_shape(self, dims: tuple[int, ...], found: Region) -> str:
+        for leaf in found.leaves:
+            constant = self._valuation.constants.uniform(*leaf)
+            if constant is not None and dims in constant.extent:
+                return f"constant `{leaf[1]}`"
+        return "a constant"

@@ -1,0 +1,292 @@
+"""Searches the scopes of a model for values that equal a kernel of other existing values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnx_ascend_ext.algebra import Form, TooLargeError, quotient
+from onnx_ascend_ext.graph.operators import VIEWS
+from onnx_ascend_ext.matching.binding import Binder, Operand, Split
+from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
+from onnx_ascend_ext.matching.sigmoids import NEGATING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from onnx_ascend_ext.graph import Scope
+    from onnx_ascend_ext.matching.binding import Bound
+    from onnx_ascend_ext.matching.pattern import Pattern
+    from onnx_ascend_ext.matching.valuation import Valuation
+
+
+class Candidate(NamedTuple):
+    """A kernel and an activation that would explain one factor of a form."""
+
+    pattern: Pattern
+    activation: Form
+    slope: Form
+
+
+@dataclass
+class Outcome:
+    """What was found in one scope.
+
+    Attributes:
+        bound: the matches, in a topological order of their roots.
+        refused: root and reason of each place whose form is right but that cannot be replaced.
+    """
+
+    bound: list[Bound] = field(default_factory=list)
+    refused: list[tuple[int, str]] = field(default_factory=list)
+
+
+class Search:
+    """The search under one valuation.
+
+    Only a sum can make the slope of a gradient, so forms are computed for sums that may be one, and from
+    there on along their uses: the search ends at a match and wherever the slope's factor is lost.
+    """
+
+    def __init__(self, valuation: Valuation, patterns: Sequence[Pattern], *, proving: bool) -> None:
+        self._valuation = valuation
+        self._patterns = patterns
+        self._binder = Binder(valuation, proving=proving)
+        self._solved: dict[int, list[Candidate]] = {}
+        self._by_sum: dict[int, list[Candidate]] = {}
+        self._composites: set[Form] = set()
+        self._live: dict[Scope, set[str]] = {}
+        self._complete: set[Scope] = set()
+        self._scaled: set[str] = set()
+
+    def scan(self, scope: Scope) -> Outcome:
+        """Search a scope; those around it must have been scanned before.
+
+        Raises:
+            ModelError: nodes form a cycle.
+        """
+        outcome = Outcome()
+        live = self._live[scope] = self._captured(scope)
+        constant_gradients: list[Bound] = []
+        for index in self._interesting(scope, live):
+            name = scope.outputs[index][0]
+            form = self._valuation.form(scope, name)
+            if self._valuation.is_opaque(scope, name):
+                continue
+            self._note_composites(scope, index)
+            if not self._may_lead_to_a_match(form):
+                continue
+            found = self._match(scope, index, form)
+            if isinstance(found, str):
+                outcome.refused.append((index, found))
+            elif found is not None and found.constant_gradient:
+                constant_gradients.append(found)
+            elif found is not None:
+                outcome.bound.append(found)
+                self._valuation.make_atom(scope, name)
+                self._valuation.extents.make_own(scope, name)
+                continue
+            live.add(name)
+            self._note_constant_factor(scope, index, name)
+        self._add_constant_gradients(scope, outcome, constant_gradients)
+        return outcome
+
+    def _captured(self, scope: Scope) -> set[str]:
+        """The names of outer values in the body whose form has the factor of a slope."""
+        if scope.parent is None:
+            return set()
+        owners = ((name, scope.find(name)) for name in scope.captures)
+        return {name for name, owner in owners if owner is not None and name in self._live.get(owner, ())}
+
+    def _interesting(self, scope: Scope, live: set[str]) -> Iterator[int]:
+        """The nodes whose forms matter, in topological order; `live` grows while they are visited."""
+        op_types, domains, inputs, outputs = scope.op_types, scope.domains, scope.inputs, scope.outputs
+        relaxed = self._valuation.rules.relaxed
+        for index in scope.order():
+            op_type = op_types[index]
+            if op_type in ARITHMETIC:
+                if live.isdisjoint(inputs[index]) and not (
+                    op_type in ADDITIVE and self._may_make_a_slope(scope, inputs[index])
+                ):
+                    continue
+            elif op_type in FUNCTIONS:
+                if not self._is_complement(scope, index):
+                    continue
+                self._valuation.doubtful = True
+                if not relaxed:
+                    continue
+            else:
+                continue
+            if not domains[index] and len(outputs[index]) == 1:
+                yield index
+
+    def _may_make_a_slope(self, scope: Scope, names: Iterable[str]) -> bool:
+        """Whether a sum has an operand that is a constant or a result of arithmetic."""
+        producer, op_types = scope.producer, scope.op_types
+        for name in names:
+            index = producer.get(name)
+            if index is not None:
+                if op_types[index] in ARITHMETIC or op_types[index] in CONSTANTS:
+                    return True
+            elif name in scope.input_set and name not in scope.initializers:
+                continue
+            elif not scope.defines(name) or self._valuation.constants.uniform(scope, name) is not None:
+                return True
+        return False
+
+    def _is_complement(self, scope: Scope, index: int) -> bool:
+        """Whether a Sigmoid or Exp may be written for `1 - y`."""
+        if scope.op_types[index] == "Exp":
+            return True
+        source = scope.producer.get(next(iter(scope.inputs[index]), ""))
+        return source is not None and scope.op_types[source] in NEGATING
+
+    def _candidates(self, base: int) -> list[Candidate]:
+        """What would explain a sum in a form: the activation that solves it first, then other values."""
+        found = self._solved.get(base)
+        if found is None:
+            found = self._solved[base] = []
+            for pattern in self._patterns:
+                try:
+                    activation = pattern.activation_of(base)
+                    if activation is None:
+                        continue
+                    slope = pattern.slope(activation, base)
+                except TooLargeError:
+                    continue
+                found.append(Candidate(pattern, activation, slope))
+                if pattern.symmetric and not self._exists(activation):
+                    found.append(Candidate(pattern, Form(1, ((base, 1),)), slope))
+        composite = self._by_sum.get(base)
+        return found + composite if composite else found
+
+    def _exists(self, form: Form) -> bool:
+        """Whether some value has a form, or a view or a Sigmoid of one would."""
+        valuation = self._valuation
+        for entry in valuation.existing.get(form.factors, ()):
+            if entry[0] == form.scale:
+                return True
+        if form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
+            return False
+        atom = form.factors[0][0]
+        return atom in valuation.views or (valuation.rules.relaxed and atom in valuation.sigmoids)
+
+    def _may_lead_to_a_match(self, form: Form) -> bool:
+        for base, _ in form.factors:
+            if base & 1:
+                for candidate in self._candidates(base):
+                    if self._exists(candidate.activation):
+                        return True
+        return False
+
+    def _note_composites(self, scope: Scope, index: int) -> None:
+        """Remember operands of a sum that are sums themselves: they may be activations."""
+        if scope.op_types[index] not in ADDITIVE:
+            return
+        forms = self._valuation.forms(scope)
+        for name in scope.inputs[index]:
+            form = forms.get(name)
+            if (
+                form is None
+                or form in self._composites
+                or not any(base & 1 or e < 0 for base, e in form.factors)
+            ):
+                continue
+            self._composites.add(form)
+            for pattern in self._patterns:
+                try:
+                    candidate = Candidate(pattern, form, pattern.slope(form))
+                except TooLargeError:
+                    continue
+                for base, exponent in candidate.slope.factors:
+                    if base & 1 and exponent > 0:
+                        self._by_sum.setdefault(base, []).append(candidate)
+
+    def _note_constant_factor(self, scope: Scope, index: int, name: str) -> None:
+        """Remember values that a constant was multiplied into: only those may have it as their gradient."""
+        inputs = scope.inputs[index]
+        forms = self._valuation.forms(scope)
+        if not self._scaled.isdisjoint(inputs):
+            self._scaled.add(name)
+        elif scope.op_types[index] in ("Mul", "Div") and any(not forms[source].factors for source in inputs):
+            self._scaled.add(name)
+
+    def _match(self, scope: Scope, root: int, form: Form) -> Bound | str | None:
+        """The first way to compute a node by a kernel, or why the first one that was tried is refused."""
+        refusal: str | None = None
+        quotients: list[tuple[Candidate, Form]] = []
+        powers = dict(form.factors)
+        for base, exponent in form.factors:
+            if not base & 1 or exponent < 0:
+                continue
+            for candidate in self._candidates(base):
+                if all(powers.get(b, 0) >= e for b, e in candidate.slope.factors if e > 0):
+                    rest = self._rest(form, candidate.slope)
+                    if rest is not None:
+                        quotients.append((candidate, rest))
+        for whole in (True, False):
+            for candidate, rest in quotients:
+                found = self._bind(scope, root, candidate, rest, whole=whole)
+                if isinstance(found, str):
+                    refusal = refusal or found
+                elif found is not None:
+                    return found
+        return refusal
+
+    def _rest(self, form: Form, slope: Form) -> Form | None:
+        """What a form holds beside a slope."""
+        if len(form.factors) == len(slope.factors) and form.factors == slope.factors:
+            return Form(quotient(form.scale, slope.scale))
+        try:
+            return self._valuation.ring.divide(form, slope)
+        except TooLargeError:
+            return None
+
+    def _bind(
+        self, scope: Scope, root: int, candidate: Candidate, rest: Form, *, whole: bool
+    ) -> Bound | str | None:
+        if not rest.factors and (not whole or scope.outputs[root][0] not in self._scaled):
+            return None
+        activations = self._binder.operands(scope, root, candidate.activation)
+        if not activations:
+            return None
+        if not rest.factors:
+            return self._binder.bind_constant(scope, root, candidate.pattern, activations[0], rest.scale)
+        if whole:
+            splits = [Split(gradient, (), 1) for gradient in self._gradients(scope, root, rest)]
+        else:
+            splits = self._binder.splits(scope, root, rest)
+        refusal: str | None = None
+        for gradient, factors, scale in splits:
+            for activation in activations:
+                found = self._binder.bind(
+                    scope, root, candidate.pattern, gradient, activation, factors=factors, scale=scale
+                )
+                if found is not None and not isinstance(found, str):
+                    return found
+                refusal = refusal or found
+        return refusal
+
+    def _gradients(self, scope: Scope, root: int, form: Form) -> list[Operand]:
+        found = self._binder.operands(scope, root, form)
+        if not found and (len(form.factors) > 1 or form.factors[0][0] & 1):
+            self._complete_forms(scope)
+            found = self._binder.operands(scope, root, form)
+        return found
+
+    def _complete_forms(self, scope: Scope) -> None:
+        """Compute the forms of all arithmetic of a scope, once, so that composite gradients are found."""
+        if scope in self._complete:
+            return
+        self._complete.add(scope)
+        for index in scope.order():
+            if scope.op_types[index] in ARITHMETIC - VIEWS and scope.outputs[index][0]:
+                self._valuation.form(scope, scope.outputs[index][0])
+
+    def _add_constant_gradients(self, scope: Scope, outcome: Outcome, found: list[Bound]) -> None:
+        """Keep matches whose gradient is a constant only where no match with another gradient covers them."""
+        covered = {node for bound in outcome.bound for node in bound.region.nodes}
+        for bound in found:
+            if covered.isdisjoint([(scope, bound.root)]):
+                outcome.bound.append(bound)
+                covered.update(bound.region.nodes)

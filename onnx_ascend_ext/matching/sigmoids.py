@@ -1,0 +1,147 @@
+"""Sigmoids in all their spellings: by name, by Exp, and by a model-local function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx_ascend_ext.algebra import UNIT, Form, monomial
+from onnx_ascend_ext.matching.store import RELAXED_HINT, Argument
+
+if TYPE_CHECKING:
+    from onnx_ascend_ext.graph import Scope
+    from onnx_ascend_ext.matching.store import FormStore
+
+NEGATING = frozenset({"Neg", "Sub", "Mul", "Div", "Identity"})
+"""Operators that may make the negative of one of their operands."""
+
+_MAX_STEPS = 64
+
+
+class Sigmoids:
+    """The atoms for Sigmoid and Exp.
+
+    By the strict rules `Sigmoid(x)` and `Sigmoid(-x)` are unrelated atoms, as both are computed to full
+    relative accuracy and `1 - y` is not; `1 / (1 + exp(-x))` is the same atom as `Sigmoid(x)`.
+    """
+
+    def __init__(self, store: FormStore) -> None:
+        self._store = store
+        self._sigmoid_atoms: dict[Argument, int] = {}
+        self._exp_atoms: dict[Argument, int] = {}
+        self._exponents: dict[int, Argument] = {}
+        self._one_plus_exp: dict[int, int | None] = {}
+
+    @property
+    def any_exp(self) -> bool:
+        """Whether any form has an Exp in it."""
+        return bool(self._exponents)
+
+    def applied(self, scope: Scope, index: int) -> Form:
+        """The form of a Sigmoid or Exp node."""
+        argument = self._argument(scope, scope.inputs[index][0])
+        if scope.op_types[index] == "Exp":
+            return self._exp(scope, scope.outputs[index][0], argument)
+        return self._sigmoid(scope, scope.outputs[index][0], argument)
+
+    def called(self, scope: Scope, index: int, function: Scope) -> Form | None:
+        """The form of a call of a model-local function, when that is a sigmoid of one of its inputs."""
+        template = self._store.forms(function)[function.output_names[0]]
+        argument = self._store.sigmoids.get(template.factors[0][0]) if len(template.factors) == 1 else None
+        if argument is None or template != self._of(argument) or argument.scope is not function:
+            return None
+        formals, inputs = function.input_names, scope.inputs[index]
+        position = formals.index(argument.name) if argument.name in formals else len(inputs)
+        if position >= len(inputs) or not inputs[position]:
+            return None
+        passed = self._argument(scope, inputs[position])
+        if argument.negative:
+            passed = passed.negated()
+        return self._sigmoid(scope, scope.outputs[index][0], passed)
+
+    def recognised(self, form: Form) -> Form:
+        """A form in which `exp(x) / (1 + exp(x))` and `1 / (1 + exp(x))` are the sigmoids that they are."""
+        ring = self._store.ring
+        for base, exponent in form.factors:
+            if exponent >= 0 or not ring.is_sum(base):
+                continue
+            atom = self._exp_of_sum(base)
+            if atom is None:
+                continue
+            argument = self._exponents[atom]
+            powers = dict(form.factors)
+            count = -powers.pop(base)
+            rising = min(max(powers.get(atom, 0), 0), count)
+            if rising:
+                powers[atom] -= rising
+            rest = Form(form.scale, monomial(powers))
+            rest = ring.multiply(rest, ring.power(self._of(argument), rising))
+            falling = ring.power(self._of(argument.negated()), count - rising)
+            return self.recognised(ring.multiply(rest, falling))
+        return form
+
+    def _argument(self, scope: Scope, name: str) -> Argument:
+        """The argument that a name stands for."""
+        negative = False
+        for _ in range(_MAX_STEPS):
+            scope = self._store.owner(scope, name)
+            index = scope.producer.get(name)
+            if index is None or scope.op_types[index] not in NEGATING or scope.domains[index]:
+                break
+            op_type, inputs = scope.op_types[index], scope.inputs[index]
+            if op_type == "Identity":
+                name = inputs[0]
+            elif op_type == "Neg":
+                negative, name = not negative, inputs[0]
+            elif (op_type == "Sub" and self._is_constant(scope, inputs[0], 0)) or (
+                op_type == "Mul" and self._is_constant(scope, inputs[0], -1)
+            ):
+                negative, name = not negative, inputs[1]
+            elif op_type in ("Mul", "Div") and self._is_constant(scope, inputs[1], -1):
+                negative, name = not negative, inputs[0]
+            else:
+                break
+        return Argument(scope, name, negative)
+
+    def _is_constant(self, scope: Scope, name: str, value: int) -> bool:
+        constant = self._store.constants.uniform(self._store.owner(scope, name), name)
+        return constant is not None and not constant.variable and constant.value == value
+
+    def _of(self, argument: Argument) -> Form:
+        atom = self._sigmoid_atoms.get(argument)
+        if atom is None:
+            atom = self._sigmoid_atoms[argument] = self._store.ring.atom()
+            self._store.sigmoids[atom] = argument
+        return Form(1, ((atom, 1),))
+
+    def _sigmoid(self, scope: Scope, name: str, argument: Argument) -> Form:
+        if not argument.negative:
+            return self._of(argument)
+        if not self._store.rules.relaxed:
+            self._store.doubtful = True
+            return self._of(argument)
+        self._store.excuses[scope, name] = f"the factor `1 - y` is computed as `Sigmoid(-x)`: {RELAXED_HINT}"
+        return self._store.ring.add(UNIT, self._store.ring.negate(self._of(argument.negated())))
+
+    def _exp(self, scope: Scope, name: str, argument: Argument) -> Form:
+        ring, store = self._store.ring, self._store
+        positive = argument._replace(negative=False)
+        if store.rules.relaxed:
+            store.excuses[scope, name] = f"the factor `1 - y` is computed from `Exp`: {RELAXED_HINT}"
+            y = self._of(positive)
+            odds = ring.divide(y, ring.add(UNIT, ring.negate(y)))
+            return ring.power(odds, -1) if argument.negative else odds
+        store.doubtful = True
+        atom = self._exp_atoms.get(positive)
+        if atom is None:
+            atom = self._exp_atoms[positive] = ring.atom()
+            self._exponents[atom] = positive
+        return Form(1, ((atom, -1 if argument.negative else 1),))
+
+    def _exp_of_sum(self, base: int) -> int | None:
+        """The atom `e` of an Exp such that a sum is `1 + e`, or None."""
+        if base not in self._one_plus_exp:
+            terms = self._store.ring.terms(base)
+            atoms = [term[0][0] for term in terms if len(term) == 1 and term[0][1] == 1]
+            found = len(terms) == 2 and () in terms and len(atoms) == 1 and atoms[0] in self._exponents
+            self._one_plus_exp[base] = atoms[0] if found and terms[((atoms[0], 1),)] == 1 else None
+        return self._one_plus_exp[base]

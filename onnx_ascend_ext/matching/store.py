@@ -1,0 +1,141 @@
+"""The forms that are known of a model's values, and the atoms that they are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from onnx_ascend_ext.algebra import Form
+
+if TYPE_CHECKING:
+    from onnx_ascend_ext.algebra import Monomial, Rational, Ring
+    from onnx_ascend_ext.graph import Constants, Scope, Types
+    from onnx_ascend_ext.matching.extents import Extents
+
+RELAXED_HINT = "`--relaxed` would convert it"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What counts as equal.
+
+    Attributes:
+        relaxed: `Sigmoid(-x)` is `1 - Sigmoid(x)`, and `exp(x)` is `y / (1 - y)` with `y = Sigmoid(x)`.
+        lenient: constants that nearly are integers count as these, constants that can change count as
+            fixed, and every Cast between float types keeps its value. Nothing is converted by these
+            rules; they find the places that deserve a reason.
+    """
+
+    relaxed: bool = False
+    lenient: bool = False
+
+
+class Argument(NamedTuple):
+    """The value that a Sigmoid or Exp is applied to, or its negative, with the minus signs taken off."""
+
+    scope: Scope
+    name: str
+    negative: bool
+
+    def negated(self) -> Argument:
+        """Minus this one."""
+        return self._replace(negative=not self.negative)
+
+
+class View(NamedTuple):
+    """An atom that is another atom seen through the view at `node`."""
+
+    inner: int
+    scope: Scope
+    node: int
+
+
+Entry: TypeAlias = "tuple[Rational, Scope, str]"
+
+
+class FormStore:
+    """What is known of one model's values under some rules.
+
+    Attributes:
+        ring: the ring of the forms.
+        constants: the model's constants.
+        types: the model's element types and shapes.
+        extents: the shapes of its elementwise results.
+        rules: what counts as equal.
+        existing: the values that are known to have a form, as (scale, scope, name), by the form's factors.
+        views: which atoms are views of other atoms.
+        sigmoids: which atoms are the Sigmoid of something.
+        excuses: why a value's form holds by the relaxed or lenient rules only.
+        doubtful: whether more lenient rules would have given some value another form.
+    """
+
+    def __init__(
+        self, ring: Ring, constants: Constants, types: Types, extents: Extents, rules: Rules
+    ) -> None:
+        self.ring = ring
+        self.constants = constants
+        self.types = types
+        self.extents = extents
+        self.rules = rules
+        self.existing: dict[Monomial, list[Entry]] = {}
+        self.views: dict[int, View] = {}
+        self.sigmoids: dict[int, Argument] = {}
+        self.excuses: dict[tuple[Scope, str], str] = {}
+        self.doubtful = False
+        self._forms: dict[Scope, dict[str, Form]] = {}
+        self._value_atoms: dict[Scope, dict[str, int]] = {}
+
+    def forms(self, scope: Scope) -> dict[str, Form]:
+        """The forms known so far of the names that are visible in a scope."""
+        found = self._forms.get(scope)
+        if found is None:
+            found = self._forms[scope] = {}
+            self._value_atoms[scope] = {}
+        return found
+
+    def set_form(self, scope: Scope, name: str, form: Form) -> None:
+        """Record a value's form."""
+        self.forms(scope)[name] = form
+        factors = form.factors
+        if factors:
+            entries = self.existing.get(factors)
+            if entries is None:
+                self.existing[factors] = [(form.scale, scope, name)]
+            else:
+                entries.append((form.scale, scope, name))
+
+    def make_atom(self, scope: Scope, name: str) -> Form:
+        """Make a value opaque: from now on it is an atom, whatever computes it."""
+        form = self.atom_of(scope, name)
+        self.forms(scope)[name] = form
+        return form
+
+    def atom_of(self, scope: Scope, name: str) -> Form:
+        """The atom that stands for a value itself."""
+        self.forms(scope)
+        atoms = self._value_atoms[scope]
+        atom = atoms.get(name)
+        if atom is not None:
+            return Form(1, ((atom, 1),))
+        atom = atoms[name] = self.ring.atom()
+        factors = ((atom, 1),)
+        self.existing[factors] = [(1, scope, name)]
+        return Form(1, factors)
+
+    def is_opaque(self, scope: Scope, name: str) -> bool:
+        """Whether a value that `scope` defines is an atom, so that nothing before it matters."""
+        atom = self._value_atoms[scope].get(name) if scope in self._value_atoms else None
+        return atom is not None and self._forms[scope].get(name) == (1, ((atom, 1),))
+
+    def is_sigmoid(self, form: Form) -> bool:
+        """Whether a form is that of a Sigmoid, or of a view of one."""
+        if form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
+            return False
+        atom = form.factors[0][0]
+        while atom in self.views:
+            atom = self.views[atom].inner
+        return atom in self.sigmoids
+
+    def owner(self, scope: Scope, name: str) -> Scope:
+        """The scope that defines what `name` means in `scope`; `scope` itself where nothing does."""
+        return scope if name in scope.producer else scope.find(name) or scope

@@ -1,0 +1,64 @@
+#include "dispatch/kernel.h"
+
+#include <algorithm>
+
+namespace onnx_ascend {
+
+const std::vector<Kernel>& kernels() {
+    static const auto* table = new std::vector<Kernel>{
+        {"SigmoidBackward",
+         "aclnnSigmoidBackward",
+         {"grad_output", "output"},
+         "grad_input",
+         {DType::float32, DType::float16, DType::bfloat16, DType::float64, DType::complex64,
+          DType::complex128},
+         SocFamily::ascend910 | SocFamily::ascend910b | SocFamily::ascend910_93 | SocFamily::ascend950 |
+             SocFamily::ascend310p,
+         SocFamily::ascend910b | SocFamily::ascend910_93 | SocFamily::ascend950,
+         8,
+         5},
+    };
+    return *table;
+}
+
+const Kernel* find_kernel(const std::string& name) {
+    for (const Kernel& kernel : kernels())
+        if (name == kernel.name) return &kernel;
+    return nullptr;
+}
+
+std::string unsupported_reason(const Kernel& kernel, const std::string& soc_name) {
+    if (contains(kernel.families, soc_family(soc_name))) return {};
+    return std::string(kernel.symbol) + " does not support " +
+           (soc_name.empty() ? "an unknown SoC" : soc_name);
+}
+
+std::string unsupported_reason(const Kernel& kernel, const std::string& soc_name, DType dtype) {
+    std::string reason = unsupported_reason(kernel, soc_name);
+    if (!reason.empty()) return reason;
+    const std::string type = dtype_info(dtype).onnx_name;
+    if (std::find(kernel.dtypes.begin(), kernel.dtypes.end(), dtype) == kernel.dtypes.end())
+        return std::string(kernel.symbol) + " does not take " + type;
+    if (dtype == DType::bfloat16 && !contains(kernel.bfloat16_families, soc_family(soc_name)))
+        return soc_name + " does not compute " + type;
+    return {};
+}
+
+std::string rank_reason(const Kernel& kernel, DType dtype, int32_t rank, bool broadcast) {
+    const bool on_ai_cpu = broadcast && dtype_info(dtype).on_ai_cpu;
+    const int32_t limit = on_ai_cpu ? kernel.max_ai_cpu_broadcast_rank : kernel.max_rank;
+    if (rank <= limit) return {};
+    return std::string(kernel.symbol) + " takes at most " + std::to_string(limit) + " dimensions" +
+           (on_ai_cpu ? std::string(" of ") + dtype_info(dtype).onnx_name + " that broadcast" : "") +
+           ", and these need " + std::to_string(rank) + " after adjacent ones are merged";
+}
+
+BoundKernel::BoundKernel(const Kernel& kernel, Device& device) : kernel_(&kernel), device_(&device) {
+    const std::string reason = unsupported_reason(kernel, device.acl().soc_name());
+    if (!reason.empty()) throw Unavailable(reason);
+    const Libraries::KernelSymbols symbols = device.acl().kernel_symbols(kernel.symbol);
+    get_workspace_size_ = reinterpret_cast<GetWorkspaceSize>(symbols.get_workspace_size);
+    run_ = reinterpret_cast<Run>(symbols.run);
+}
+
+}  // namespace onnx_ascend

@@ -1,0 +1,43 @@
+#include "simulator/kernels/loops.h"
+
+#include <string>
+
+#include "simulator/settings.h"
+
+namespace onnx_ascend::simulator {
+namespace {
+
+struct InstructionSet {
+    const char* name;
+    bool available;
+    InstructionSetLoops loops;
+};
+
+// The first one that is available, and asked for where one is asked for.
+InstructionSetLoops choose() {
+    const InstructionSet sets[] = {
+#ifdef ONNX_ASCEND_SIM_X86
+        {"avx512",
+         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
+         {avx512::conversion_loops, avx512::sigmoid_backward_loops}},
+        {"avx2",
+         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"),
+         {avx2::conversion_loops, avx2::sigmoid_backward_loops}},
+#endif
+    };
+    const std::string& wanted = settings().instruction_set;
+    for (const InstructionSet& set : sets) {
+        if (set.available && (wanted.empty() || wanted == set.name)) return set.loops;
+    }
+    return {portable::conversion_loops, portable::sigmoid_backward_loops};
+}
+
+}  // namespace
+
+const InstructionSetLoops& loops() {
+    static const InstructionSetLoops chosen = choose();
+    return chosen;
+}
+
+}  // namespace onnx_ascend::simulator

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import onnx_ascend_ext as ax
+
+from .checking import check, kernel_nodes, op_types, parse
+
+NAMED = """
+<ir_version: 8, opset_import: ["" : 18, "com.microsoft" : 1]>
+g (float[N] dy, float[N] x) => (float[N] dx, float[N] y) {
+  y = Sigmoid(x)
+  [grad] dx = com.microsoft.SigmoidGrad(dy, y)
+}
+"""
+FOREIGN = """
+<ir_version: 8, opset_import: ["" : 18, "com.example" : 1]>
+g (float[N] dy, float[N] y) => (float[N] dx) { [grad] dx = com.example.SigmoidGrad(dy, y) }
+"""
+
+
+@pytest.fixture
+def file(tmp_path) -> Path:
+    path = tmp_path / "module é.onnx"
+    onnx.save(parse(NAMED), path)
+    return path
+
+
+def test_a_model_is_converted_and_not_changed():
+    conversion = check(parse(NAMED))
+    assert op_types(conversion.model) == ["Sigmoid", "SigmoidBackward"]
+    assert conversion.source is None
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_file_is_converted_and_not_changed(file, kind):
+    before = file.read_bytes()
+    conversion = ax.convert(kind(file))
+    assert len(conversion.matches) == 1
+    assert conversion.source == file
+    assert file.read_bytes() == before
+    assert conversion.model == ax.convert(parse(NAMED)).model
+
+
+def test_anything_else_is_a_type_error():
+    with pytest.raises(TypeError, match="not bytes"):
+        ax.convert(parse(NAMED).SerializeToString())
+
+
+def test_the_report_as_json():
+    document = ax.convert(parse(NAMED)).to_dict()
+    assert document == {
+        "schema": 1,
+        "matches": [
+            {
+                "kernel": "SigmoidBackward",
+                "scope": "main",
+                "nodes": ["grad"],
+                "inputs": {"grad_output": "dy", "output": "y"},
+                "result": "dx",
+                "origin": "named",
+                "proven_sigmoid": True,
+            }
+        ],
+        "near_misses": [],
+        "warnings": [],
+    }
+    assert json.loads(json.dumps(document)) == document
+
+
+def test_a_near_miss_as_json():
+    document = ax.convert(parse(FOREIGN)).to_dict()
+    assert document["matches"] == []
+    (near_miss,) = document["near_misses"]
+    assert (near_miss["node"], near_miss["scope"]) == ("grad", "main")
+    assert "operand order of this producer is unknown" in near_miss["reason"]
+
+
+def test_the_summary_is_short(file):
+    conversion = ax.convert(file)
+    lines = str(conversion).splitlines()
+    assert lines == [
+        f"{file}: 1 match, 0 near misses",
+        "  dx = SigmoidBackward(dy, y)  [main]",
+    ]
+    conversion.matches *= 1000
+    assert len(str(conversion).splitlines()) < 20
+
+
+def test_inspection_reports_the_same_and_changes_nothing(file):
+    model = parse(NAMED)
+    before = model.SerializeToString()
+    inspection = ax.inspect(model)
+    assert inspection.to_dict() == ax.convert(model).to_dict() == ax.inspect(file).to_dict()
+    assert model.SerializeToString() == before
+
+
+def test_inspection_gives_the_reasons_that_conversion_gives():
+    model = parse(NAMED)
+    model.opset_import[0].version = 6
+    assert ax.inspect(model).to_dict() == ax.convert(model).to_dict()
+    assert ax.inspect(model).matches == []
+    assert "opset 6" in str(ax.inspect(model))
+
+
+@pytest.mark.parametrize(
+    ("choice", "found"),
+    [
+        ({"only": ["SigmoidBackward"]}, 1),
+        ({"only": "SigmoidBackward"}, 1),
+        ({"exclude": []}, 1),
+        ({"only": None, "exclude": None}, 1),
+        ({"only": []}, 0),
+        ({"exclude": ["SigmoidBackward"]}, 0),
+        ({"only": ["SigmoidBackward"], "exclude": ("SigmoidBackward",)}, 0),
+        ({"only": iter(["SigmoidBackward"])}, 1),
+    ],
+)
+def test_kernels_can_be_chosen(choice, found):
+    conversion = ax.convert(parse(NAMED), **choice)
+    assert len(conversion.matches) == len(kernel_nodes(conversion.model)) == found
+
+
+@pytest.mark.parametrize("argument", ["only", "exclude"])
+def test_an_unknown_kernel_is_an_error_that_lists_the_known(argument):
+    for function in (ax.convert, ax.inspect):
+        with pytest.raises(ax.AscendExtError, match="no kernel 'Sigmoid'.*SigmoidBackward"):
+            function(parse(NAMED), **{argument: ["Sigmoid"]})
+
+
+def test_an_error_of_a_file_names_the_file(tmp_path):
+    model = parse(NAMED)
+    model.opset_import.add(domain=ax.DOMAIN, version=9)
+    onnx.save(model, tmp_path / "m.onnx")
+    for function in (ax.convert, ax.inspect):
+        with pytest.raises(ax.ModelError) as caught:
+            function(tmp_path / "m.onnx")
+        assert str(caught.value).startswith(f"{tmp_path / 'm.onnx'}: the model imports")
+        assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_an_error(tmp_path):
+    with pytest.raises(ax.ModelError, match=r"gone\.onnx"):
+        ax.convert(tmp_path / "gone.onnx")
+
+
+def test_saving_writes_the_converted_model(file, tmp_path):
+    conversion = ax.convert(file)
+    conversion.save(tmp_path / "out.onnx")
+    assert onnx.load(tmp_path / "out.onnx") == conversion.model
+    onnx.checker.check_model(tmp_path / "out.onnx", full_check=True)
+
+
+def test_a_file_that_is_converted_twice_has_the_same_bytes(file, tmp_path):
+    ax.convert(file).save(tmp_path / "once.onnx")
+    ax.convert(tmp_path / "once.onnx").save(tmp_path / "twice.onnx")
+    ax.convert(file).save(file)
+    assert (
+        (tmp_path / "once.onnx").read_bytes() == (tmp_path / "twice.onnx").read_bytes() == file.read_bytes()
+    )
+
+
+def external_model(folder: Path) -> Path:
+    """A model whose weights lie in a file of their own."""
+    model = parse(NAMED)
+    weights = np.arange(3000, dtype=np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    model.graph.node.append(onnx.parser.parse_node("q = ReduceSum(w)"))
+    model.graph.output.append(onnx.helper.make_tensor_value_info("q", 1, None))
+    path = folder / "model.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    return path
+
+
+@pytest.mark.parametrize("external_data", ["copy", "link"])
+def test_external_data_is_not_read_and_goes_along(tmp_path, external_data):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    source = external_model(tmp_path / "in")
+    conversion = ax.convert(source)
+    weight = next(t for t in conversion.model.graph.initializer if t.name == "w")
+    assert (weight.data_location, weight.raw_data) == (onnx.TensorProto.EXTERNAL, b"")
+    conversion.save(tmp_path / "out" / "model.onnx", external_data=external_data)
+    same_file = (tmp_path / "in" / "weights.bin").samefile(tmp_path / "out" / "weights.bin")
+    assert same_file == (external_data == "link")
+    assert (tmp_path / "in" / "weights.bin").read_bytes() == (tmp_path / "out" / "weights.bin").read_bytes()
+    assert ax.convert(tmp_path / "out" / "model.onnx").matches == []
+
+
+def test_conversion_in_place_leaves_the_weights(tmp_path):
+    source = external_model(tmp_path)
+    before = (tmp_path / "weights.bin").stat()
+    conversion = ax.convert(source)
+    conversion.save(source)
+    after = (tmp_path / "weights.bin").stat()
+    assert (before.st_size, before.st_mtime_ns, before.st_ino) == (
+        after.st_size,
+        after.st_mtime_ns,
+        after.st_ino,
+    )
+    assert len(kernel_nodes(onnx.load(source))) == 1
+
+
+@pytest.mark.parametrize("location", ["../weights.bin", "/etc/hostname", "sub/../../weights.bin"])
+def test_external_data_outside_the_folder_is_refused(tmp_path, location):
+    (tmp_path / "in").mkdir()
+    source = external_model(tmp_path / "in")
+    model = onnx.load(source, load_external_data=False)
+    for tensor in model.graph.initializer:
+        tensor.external_data[0].value = location
+    source.write_bytes(model.SerializeToString())
+    with pytest.raises(ax.ModelError):
+        ax.convert(source)
+
+
+def test_a_restored_file_has_standard_operators_only(file, tmp_path):
+    ax.convert(file).save(tmp_path / "converted.onnx")
+    restored = ax.restore(tmp_path / "converted.onnx")
+    assert op_types(restored) == ["Sigmoid", "Constant", "CastLike", "Sub", "Mul", "Mul"]
+    assert [o.domain for o in restored.opset_import] == ["", "com.microsoft"]
+    onnx.checker.check_model(restored, full_check=True)
