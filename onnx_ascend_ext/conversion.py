@@ -16,7 +16,7 @@ from onnx_ascend_ext.errors import AscendExtError, ModelError
 from onnx_ascend_ext.graph import ModelIndex
 from onnx_ascend_ext.graph.collection import paused_collection
 from onnx_ascend_ext.matching import Findings, NearMiss, find
-from onnx_ascend_ext.portable import PortableReport, attach
+from onnx_ascend_ext.portable import PortableReport, attach, inline_portable
 from onnx_ascend_ext.rewriting import Plan, apply, inline_kernels, plan
 
 if TYPE_CHECKING:
@@ -142,9 +142,9 @@ def convert(
             `y * Sigmoid(-x)`.
         only: names of the kernels to use; None for all.
         exclude: names of kernels not to use.
-        portable: also make the model run on stock ONNX Runtime, where it comes from a training build of it: each
-            operator that only those have and no kernel computes becomes a function of standard operators. What an
-            operator overwrote is another output of the model instead; `portable.updates` of the result says which.
+        portable: also make the model of a training build of ONNX Runtime run on a stock one: each operator that
+            only those have and no kernel computes becomes a function of standard operators. What an operator
+            overwrote is another output of the model instead; `portable.updates` of the result says which.
 
     Raises:
         ModelError: the model cannot be read or converted.
@@ -182,9 +182,10 @@ def inspect(
 
 
 def restore(model: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
-    """Takes a converted model back to standard operators, by writing out the kernels' function bodies.
+    """Takes a converted model back to standard operators, by writing out our function bodies.
 
-    The kernels' functions and the import of their domain go; everything else is kept.
+    The functions of kernels and of portable definitions go, with the imports of their domains; everything else
+    is kept.
 
     Args:
         model: a model, which is not changed, or the path of a model file.
@@ -197,6 +198,7 @@ def restore(model: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
         original, proto = proto, onnx.ModelProto()
         proto.CopyFrom(original)
     with _blaming(source):
+        inline_portable(proto)
         inline_kernels(proto, catalog.load())
     return proto
 

@@ -1,7 +1,7 @@
 """What a file of portable definitions says, as plain data.
 
-A portable definition is an ONNX function body for an operator of ONNX Runtime's training builds that stock ONNX
-Runtime does not have and that no kernel of this package computes.
+A portable definition is an ONNX function body for an operator of ONNX Runtime's training builds that a stock
+ONNX Runtime does not have and that no kernel of this package computes.
 """
 
 from __future__ import annotations

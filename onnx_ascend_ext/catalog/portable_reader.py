@@ -36,7 +36,8 @@ def load_portable() -> PortableCatalog:
 def load_portable_from(directory: Traversable) -> PortableCatalog:
     """The training-only operators of a folder of `*.toml` files, in the order of the files and in theirs.
 
-    A file holds tables `[[operator]]`, one per portable definition, and `[[undefined]]`, for operators without.
+    A file holds tables `[[operator]]`, one for each portable definition, and `[[undefined]]`, for operators
+    that have none.
 
     Raises:
         CatalogError: the folder holds no such file, or one that is not valid.
@@ -119,7 +120,7 @@ def _undefined(table: Table) -> list[UndefinedOperator]:
 
 
 def _formals(table: Table, key: str) -> tuple[tuple[str, ...], frozenset[str], bool]:
-    """The formal names of a list such as `["X", "bias?", "others..."]`, the optional ones, and if one is variadic."""
+    """The names in a list such as `["X", "bias?", "rest..."]`, which are optional, and if the last is variadic."""
     written = table.texts(key, '["dY", "weight?"]')
     variadic = written[-1].endswith(_VARIADIC)
     names, optional = [], set()

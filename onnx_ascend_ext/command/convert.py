@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 )
 @click.option("--verify", "do_verify", is_flag=True, help="Run both models and compare their outputs.")
 @matching_options
+@click.option("--portable", is_flag=True, help="Also make a graph of a training build run on stock ONNX Runtime.")
 @click.option("--require-match", is_flag=True, help="Exit with 1 where nothing is found.")
 @external_data_option
 @click.option(
@@ -55,6 +56,7 @@ def command(
     relaxed: bool,
     only: tuple[str, ...],
     exclude: tuple[str, ...],
+    portable: bool,
     require_match: bool,
     external_data: ExternalData,
     jobs: int,
@@ -69,7 +71,12 @@ def command(
     from onnx_ascend_ext.model_files import make_folders, plan_outputs
 
     task = _Task(
-        conversion={"relaxed": relaxed, "only": only or None, "exclude": exclude or None},
+        conversion={
+            "relaxed": relaxed,
+            "only": only or None,
+            "exclude": exclude or None,
+            "portable": portable,
+        },
         external_data=external_data,
         verification=run_options if do_verify else None,
         require_match=require_match,
@@ -103,6 +110,11 @@ class _Done:
     def summary(self, planned: PlannedOutput) -> str:
         found = output.count(len(self.conversion.matches), "gradient")
         missed = output.count(len(self.conversion.near_misses), "near miss", "near misses")
+        portable = self.conversion.portable
+        if portable is not None:
+            missed += f", {output.count(len(portable.expanded), 'training-only node')} made portable"
+            if portable.remaining:
+                missed += f", {len(portable.remaining)} not"
         return f"{planned.source} → {planned.target}   {found}, {missed}, {self.seconds:.2f} s"
 
 
@@ -166,6 +178,8 @@ def _convert_one(task: _Task, planned: PlannedOutput, as_json: bool) -> int:
         output.print_line(done.summary(planned))
         report.matches(done.conversion.matches)
         report.near_misses(done.conversion.near_misses)
+        if done.conversion.portable is not None:
+            report.portable(done.conversion.portable)
         if done.verification:
             report.verification(done.verification)
     report.warnings(done.conversion.warnings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from onnx_ascend_ext.command.output import count, log, number, print_line, print
 if TYPE_CHECKING:
     from onnx_ascend_ext.matching.findings import Match, NearMiss
     from onnx_ascend_ext.native.backend import Device
+    from onnx_ascend_ext.portable import PortableReport
     from onnx_ascend_ext.verification import Execution, Verification
 
 
@@ -54,6 +56,26 @@ def near_misses(missed: Iterable[NearMiss]) -> None:
             f"not converted: {count(len(rows), 'near miss', 'near misses')}",
             ("node", "reason", "scope"),
             rows,
+        )
+
+
+def portable(found: PortableReport) -> None:
+    """Prints tables of the training-only operators that became functions, of new outputs, and of what stays."""
+    counts = Counter((entry.op_type, entry.function) for entry in found.expanded)
+    if counts:
+        rows = [(op_type, str(number), function) for (op_type, function), number in counts.items()]
+        print_table("made portable", ("training-only operator", "nodes", "function"), rows)
+    if found.updates:
+        print_table(
+            "overwritten in place before; the new value is an output of the model now",
+            ("value", "output with the new value"),
+            [(update.value, update.output) for update in found.updates],
+        )
+    if found.remaining:
+        print_table(
+            f"not portable: {count(len(found.remaining), 'training-only node')}",
+            ("node", "operator", "reason", "scope"),
+            [(node.node, node.op_type, node.reason, node.scope) for node in found.remaining],
         )
 
 

@@ -27,9 +27,9 @@ from onnx_ascend_ext.rewriting.opsets import body_opset
 def attach(model: onnx.ModelProto, definitions: PortableCatalog) -> tuple[PortableReport, list[str]]:
     """Makes every training-only node that has a portable definition call a function of standard operators.
 
-    The model carries the functions, in `PORTABLE_DOMAIN`: one is shared by all nodes with the same body, and named
-    after the operator; where bodies differ, since they depend on attributes or types, the names are numbered. A
-    value that a node overwrote keeps its old value; the new one is another output of the graph.
+    The model carries the functions, in `PORTABLE_DOMAIN`. Nodes with the same body share one, which is
+    named after the operator; where bodies differ, since they depend on attributes or types, the names are
+    numbered. A value that a node overwrote keeps its old value; the new one is another output of the graph.
 
     Args:
         model: changed in place.
@@ -70,6 +70,9 @@ class _Attachment:
             if all(entry.domain != PORTABLE_DOMAIN for entry in importer.opset_import):
                 importer.opset_import.add(domain=PORTABLE_DOMAIN, version=PORTABLE_DOMAIN_VERSION)
         warnings = add_functions(self._model, self._functions.new) if importers else []
+        if left := len(self._report.remaining):
+            nodes = "1 training-only node has" if left == 1 else f"{left} training-only nodes have"
+            warnings.append(f"{nodes} no portable definition: stock ONNX Runtime does not load the model")
         return self._report, warnings
 
     def _visit(self, scope: Scope, position: int) -> bool:
@@ -110,8 +113,8 @@ class _Attachment:
         for formal, value in overwritten.items():
             if scope.kind != "main":
                 raise NoBodyError(
-                    f"it overwrites {value}, and only the main graph can return the new value: inline what is "
-                    "around it first"
+                    f"it overwrites {value}, and only the main graph can return the new value: inline what "
+                    "is around it first"
                 )
             if self._overwritten[value]:
                 raise NoBodyError(f"it overwrites {value}, as a node before it does")
@@ -165,11 +168,12 @@ class _Functions:
 
 
 def _content(function: onnx.FunctionProto) -> bytes:
-    """A function without its name, but with the operator type that its documentation and body stand for."""
+    """What tells two functions apart: everything but the name."""
     plain = onnx.FunctionProto()
     plain.CopyFrom(function)
     plain.name = ""
-    return plain.SerializeToString(deterministic=True)
+    content: bytes = plain.SerializeToString(deterministic=True)
+    return content
 
 
 def _numbered(wish: str, taken: set[str]) -> str:

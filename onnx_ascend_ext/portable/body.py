@@ -91,7 +91,7 @@ class Body:
             return self.cast(value, dtype)
         if self.opset < _OPSET_OF_CAST_LIKE:
             raise NoBodyError(
-                f"the element type of its input {like} is not known: run onnx.shape_inference on the model first"
+                f"the element type of its input {like} is not known: run onnx.shape_inference first"
             )
         return self.op("CastLike", value, like, out="cast")
 
@@ -122,7 +122,7 @@ class Body:
 
     @contextmanager
     def nested(self) -> Iterator[list[onnx.NodeProto]]:
-        """What is written meanwhile goes to the list that is given, for a body of a node; constants stay outside."""
+        """What is written meanwhile goes to the list that is given, for a Loop; constants stay outside."""
         around, self.nodes = self.nodes, []
         try:
             yield self.nodes

@@ -13,7 +13,7 @@ from onnx_ascend_ext.portable.windows import (
 
 
 def conv_grad(body: Body) -> None:
-    """`ConvGrad`: dX is a transposed convolution of dY with W, dW a convolution of X with dY, dB a sum of dY."""
+    """`ConvGrad`: dX is a transposed convolution of dY with W, dW a convolution of X with dY, dB a sum."""
     node = body.node
     shape_of_w, shape_of_x = node.shape("W"), node.shape("X")
     known = [size or 0 for size in shape_of_w[2:]] if shape_of_w else []
@@ -32,8 +32,8 @@ def conv_grad(body: Body) -> None:
 def _weight_gradient(body: Body, windows: Windows, sizes: list[int | None] | None) -> str:
     """A convolution of X with dY as its kernel.
 
-    The samples take the place of the channels that are summed over, and strides and dilations change places. With
-    groups, the channels of one group are the batch, and the groups stay groups.
+    The samples take the place of the channels that are summed over, and strides and dilations change
+    places. With groups, the channels of one group are the batch, and the groups stay groups.
     """
     group = body.node.integer("group")
     rank = windows.rank
@@ -42,7 +42,7 @@ def _weight_gradient(body: Body, windows: Windows, sizes: list[int | None] | Non
     pads = windows.pads_for(sizes)
     if pads is None:
         before, after = same_pads(body, windows, body.dimensions("X", windows.spatial_axes))
-        images = pad_spatially(body, windows, images, before, after)
+        images = pad_spatially(body, images, before, after)
         pads = [(0, 0)] * rank
     kernels = body.op("Transpose", "dY", perm=exchanged, out="kernels")
     gradient = body.op(

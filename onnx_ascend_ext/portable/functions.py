@@ -19,7 +19,8 @@ from onnx_ascend_ext.portable.text_body import write_text
 def make_function(node: TrainingNode) -> onnx.FunctionProto:
     """The function that computes what a training-only node computes, in `PORTABLE_DOMAIN`.
 
-    Its inputs and outputs are those that the node has, under their formal names. Its name is the operator type.
+    Its inputs and outputs are those that the node has, under their formal names; its name is the operator
+    type.
 
     Raises:
         NoBodyError: there is no body for this node; the message is the reason and what to do.
@@ -27,8 +28,8 @@ def make_function(node: TrainingNode) -> onnx.FunctionProto:
     operator = node.operator
     if node.opset < operator.opset:
         raise NoBodyError(
-            f"its body needs opset {operator.opset} or newer and the model is at {node.opset}: export the model "
-            "that it was made from at a newer opset"
+            f"its body needs opset {operator.opset} or newer and the model is at {node.opset}: export the "
+            "forward model at a newer opset"
         )
     body = Body(node)
     if operator.body is not None:

@@ -21,7 +21,7 @@ def softmax_cross_entropy_loss_grad(body: Body) -> None:
 
 
 def softmax_cross_entropy_loss_internal_grad(body: Body) -> None:
-    """`SoftmaxCrossEntropyLossInternalGrad`: `ignore_index` is an input, the result may have a type of its own."""
+    """`SoftmaxCrossEntropyLossInternalGrad`: `ignore_index` is an input, the result may have its own type."""
     ignore_index = "ignore_index" if body.has("ignore_index") else None
     inputs = _widened(body, ("dY", "log_prob", "weight", "bias"))
     gradient = _gradient(body, {**inputs, "label": "label"}, ignore_index)

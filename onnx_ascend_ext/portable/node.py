@@ -1,4 +1,4 @@
-"""One training-only node as its definition sees it: formal names, attributes, and the types that are known."""
+"""One training-only node as its definition sees it: formal names, attributes, and what is known of types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class TrainingNode:
         operator: its definition.
         proto: the node.
         opset: the version of the default domain that its body is written in.
-        inputs: for each formal input that is present, the value; a variadic one is numbered, `input_0` and so on.
+        inputs: for each formal input that is present, the value; a variadic one is numbered, `inputs_0` and
+            on.
         outputs: the same for the outputs.
         types: what is known of the type of each of these formals.
     """
@@ -94,7 +95,7 @@ class TrainingNode:
         return known.dtype if known else TensorProto.UNDEFINED
 
     def shape(self, formal: str) -> list[int | None] | None:
-        """The dimensions of an input or output, None for one that is not a number; None where it is not known."""
+        """The dimensions of an input or output, None for those that are no numbers; None where not known."""
         known = self.types.get(formal)
         return known.shape if known else None
 

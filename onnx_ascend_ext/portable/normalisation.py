@@ -37,7 +37,8 @@ def simplified_layer_normalization_grad(body: Body) -> None:
 class _Rows:
     """Tensors as rows of what is normalised together.
 
-    Everything is computed in the element type of the statistics, or in that of the input where that is float64.
+    Everything is computed in the element type of the statistics, or in that of the input where that is
+    float64.
 
     Attributes:
         typed: the formal whose element type that is.

@@ -1,7 +1,7 @@
 """Optimisers, without overwriting anything.
 
-The operators take sequences of tensors, of a length that the graph does not tell: a Loop goes through them. Where a
-node has plain tensors instead, its body is one step for that one parameter.
+The operators take sequences of tensors, of a length that the graph does not tell: a Loop goes through them.
+Where a node has plain tensors instead, its body is one step for that one parameter.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def sgd_optimizer_v2(body: Body) -> None:
 
 
 def inplace_clip_grad_norm(body: Body) -> None:
-    """`InplaceClipGradNorm`: all gradients scaled by one factor, so that their common norm is at most `max_norm`."""
+    """`InplaceClipGradNorm`: all gradients scaled alike, so that their common norm is at most `max_norm`."""
     if body.node.text("norm_type") != "fro":
         raise NoBodyError(f"its norm_type {body.node.text('norm_type')!r} is not fro")
     dtype = _element_type(body, "gradients")
@@ -154,7 +154,7 @@ def _each(
 
 
 def _map(body: Body, sources: Sequence[str], step: _Step, dtypes: Sequence[int]) -> list[str]:
-    """Writes a step for the tensors of some sequences that belong together; plain tensors are one such step."""
+    """Writes a step for the tensors of some sequences that belong together; plain tensors are one step."""
     if not _is_sequence(body, sources[0]):
         return step(sources)
     counter, condition = body.fresh("position"), body.fresh("condition")

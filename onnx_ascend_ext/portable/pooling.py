@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from math import prod
 
 import numpy as np
@@ -15,21 +14,21 @@ from onnx_ascend_ext.portable.windows import Windows, scatter, windows_of
 
 
 def average_pool_grad(body: Body) -> None:
-    """`AveragePoolGrad`: each channel of each sample on its own, as a transposed convolution with equal weights.
+    """`AveragePoolGrad`: each channel of each sample by itself, a transposed convolution with equal weights.
 
-    An element that the forward operator counted although it lies outside of the input takes its share with it.
+    Each gradient is shared by the elements that the forward operator counts in its window: those of the
+    input, with `count_include_pad` those of the pads as well. What `ceil_mode` adds behind the pads never
+    counts, as in ONNX's definition; the kernels of onnxruntime-training 1.19 divide by the whole window
+    there.
     """
     node = body.node
     windows = windows_of(node, [])
     sizes = _input_sizes(body, windows)
     values = "dY"
-    if not node.integer("count_include_pad"):
-        counts = _counts(windows, sizes)
-        if np.any(counts != prod(windows.kernel)):
-            factors = prod(windows.kernel) / counts
-            values = body.op(
-                "Mul", "dY", body.constant_like(factors[np.newaxis, np.newaxis], "dY"), out="shares"
-            )
+    counts = _counts(windows, sizes, node.integer("count_include_pad") != 0, node.integer("ceil_mode") != 0)
+    if np.any(counts != prod(windows.kernel)):
+        shares = body.constant_like((prod(windows.kernel) / counts)[np.newaxis, np.newaxis], "dY")
+        values = body.op("Mul", "dY", shares, out="shared")
     one, rest = body.constant([1]), body.constant([-1])
     counted = body.dimensions("dY", windows.spatial_axes)
     planes = body.op("Reshape", values, body.concat(rest, one, counted), out="planes")
@@ -68,20 +67,24 @@ def _input_sizes(body: Body, windows: Windows) -> list[int]:
     )
 
 
-def _counts(windows: Windows, sizes: list[int]) -> npt.NDArray[np.float64]:
-    """How many elements of the input each window contains; an array of [number of windows along each axis]."""
+def _counts(
+    windows: Windows, sizes: list[int], include_pads: bool, ceil_mode: bool
+) -> npt.NDArray[np.float64]:
+    """How many elements count in each window, as an array of [windows along each axis].
+
+    Reference: the ONNX operator AveragePool.
+    """
     pads = windows.pads_for(sizes) or []
-    along = []
-    for axis, size in enumerate(sizes):
-        before, after = pads[axis]
-        extent, stride = windows.extents[axis], windows.strides[axis]
-        padded = size + before + after
-        number = (padded - extent) // stride + 1
+    counts = np.ones([1] * windows.rank)
+    for axis, (size, (before, after)) in enumerate(zip(sizes, pads, strict=True)):
+        stride = windows.strides[axis]
+        free = size + before + after - windows.extents[axis]
+        number = (-(-free // stride) if ceil_mode else free // stride) + 1
+        if (number - 1) * stride >= size + before:
+            number -= 1
         starts = np.arange(number) * stride - before
-        steps = np.arange(windows.kernel[axis]) * windows.dilations[axis]
-        places = starts[:, np.newaxis] + steps
-        along.append(((places >= 0) & (places < size)).sum(axis=1))
-    counts = np.ones([len(axis_counts) for axis_counts in along])
-    for position in product(*(range(len(axis_counts)) for axis_counts in along)):
-        counts[position] = prod(axis_counts[i] for axis_counts, i in zip(along, position, strict=True))
+        places = starts[:, np.newaxis] + np.arange(windows.kernel[axis]) * windows.dilations[axis]
+        low, high = (-before, size + after) if include_pads else (0, size)
+        along = ((places >= low) & (places < high)).sum(axis=1)
+        counts = counts * along.reshape([-1 if other == axis else 1 for other in range(windows.rank)])
     return counts

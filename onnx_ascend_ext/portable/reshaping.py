@@ -34,8 +34,9 @@ def _summed_axes(body: Body, shape: str, other: str, in_front: str) -> str:
 
 def reduce_sum_training(body: Body) -> None:
     """`ReduceSumTraining`, which ReduceSum is since opset 13."""
-    attributes = {name: body.node.integer(name) for name in ("keepdims", "noop_with_empty_axes")}
-    body.result("reduced", body.op("ReduceSum", "data", "axes", **attributes))
+    keepdims, noop = body.node.integer("keepdims"), body.node.integer("noop_with_empty_axes")
+    reduced = body.op("ReduceSum", "data", "axes", keepdims=keepdims, noop_with_empty_axes=noop)
+    body.result("reduced", reduced)
 
 
 def concat_training(body: Body) -> None:

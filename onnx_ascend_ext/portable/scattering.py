@@ -34,8 +34,8 @@ def scatter_add(body: Body, positions: str, values: str, shape: str, *, distinct
     """
     if not distinct and not can_add(body):
         raise NoBodyError(
-            f"gradients that meet at one place have to be added, which needs opset {_OPSET_OF_REDUCTION} or newer and "
-            f"the model is at {body.opset}: export the model that it was made from at a newer opset"
+            f"gradients that meet at one place have to be added, which needs opset {_OPSET_OF_REDUCTION} or "
+            f"newer and the model is at {body.opset}: export the forward model at a newer opset"
         )
     flat = body.constant([-1])
     count = body.op("ReduceProd", shape, keepdims=1)

@@ -13,7 +13,7 @@ from onnx_ascend_ext.portable.normalisation import undropped
 
 def softmax_grad(body: Body) -> None:
     """`SoftmaxGrad`."""
-    _over_trailing_axes(body, _softmax)
+    body.result("dX", _over_trailing_axes(body, _softmax, "dY", "Y"))
 
 
 def softmax_grad_13(body: Body) -> None:
@@ -23,7 +23,7 @@ def softmax_grad_13(body: Body) -> None:
 
 def log_softmax_grad(body: Body) -> None:
     """`LogSoftmaxGrad`."""
-    _over_trailing_axes(body, _log_softmax)
+    body.result("dX", _over_trailing_axes(body, _log_softmax, "dY", "Y"))
 
 
 def log_softmax_grad_13(body: Body) -> None:
@@ -33,17 +33,15 @@ def log_softmax_grad_13(body: Body) -> None:
 
 def softmax_dropout_grad(body: Body) -> None:
     """`SoftmaxDropoutGrad`."""
-    axis = body.node.integer("axis")
-    rows = [
-        body.op("Flatten", value, axis=axis, out="rows") for value in (undropped(body, "dy"), "softmax_y")
-    ]
-    body.result("dx", body.op("Reshape", _softmax(body, *rows, 1), body.shape("dy")))
+    body.result("dx", _over_trailing_axes(body, _softmax, undropped(body, "dy"), "softmax_y"))
 
 
-def _over_trailing_axes(body: Body, gradient: Callable[[Body, str, str, int], str]) -> None:
+def _over_trailing_axes(
+    body: Body, formula: Callable[[Body, str, str, int], str], gradient: str, output: str
+) -> str:
     axis = body.node.integer("axis")
-    flat = [body.op("Flatten", value, axis=axis, out=f"rows_of_{value}") for value in ("dY", "Y")]
-    body.result("dX", body.op("Reshape", gradient(body, *flat, 1), body.shape("dY")))
+    rows = [body.op("Flatten", value, axis=axis, out="rows") for value in (gradient, output)]
+    return body.op("Reshape", formula(body, rows[0], rows[1], 1), body.shape(output))
 
 
 def _softmax(body: Body, gradient: str, output: str, axis: int) -> str:

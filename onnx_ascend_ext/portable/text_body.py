@@ -7,14 +7,13 @@ import re
 import onnx.parser
 
 from onnx_ascend_ext.portable.body import Body
-from onnx_ascend_ext.portable.errors import NoBodyError
 
 _OPSET_OF_THE_TEXTS = 15
 _REFERENCE = re.compile(r"@([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def write_text(body: Body, text: str) -> None:
-    """Writes a text into a body: `@name` is the value of the node's attribute, CastLike is fitted to the opset.
+    """Writes a text into a body: `@name` is the node's attribute, and CastLike is fitted to the opset.
 
     Args:
         body: the body, still empty.
@@ -44,6 +43,3 @@ def _cast(body: Body, value: str, like: str, result: str) -> onnx.NodeProto:
     node = body.nodes.pop()
     node.output[0] = result
     return node
-
-
-__all__ = ["NoBodyError", "write_text"]

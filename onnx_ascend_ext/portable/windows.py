@@ -1,9 +1,10 @@
-"""Windows of convolution and pooling: their geometry, and the transposed convolution that scatters over them."""
+"""Windows of convolution and pooling: their geometry, and the transposed convolution over them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from onnx_ascend_ext.portable.body import Body
 from onnx_ascend_ext.portable.errors import NoBodyError
@@ -98,7 +99,7 @@ def scatter(
     target: str | None,
     group: int = 1,
 ) -> str:
-    """Adds to each element of an input what the windows that contain it have for it: a transposed convolution.
+    """Adds to each element of an input what each window with it has for it: a transposed convolution.
 
     Args:
         body: the body to write to.
@@ -112,7 +113,7 @@ def scatter(
     Returns:
         [batch, channels of the input, *input sizes].
     """
-    attributes = {
+    attributes: dict[str, Any] = {
         "kernel_shape": windows.kernel,
         "strides": windows.strides,
         "dilations": windows.dilations,
@@ -138,7 +139,7 @@ def pads_before(body: Body, windows: Windows, pads: Sequence[tuple[int, int]] | 
 
 
 def same_pads(body: Body, windows: Windows, sizes: str) -> tuple[str, str]:
-    """The pads before and after an input that auto_pad SAME asks for, as 1-D tensors, from its spatial sizes."""
+    """The pads before and after an input that auto_pad SAME asks for, from its spatial sizes; 1-D tensors."""
     strides = body.constant(windows.strides)
     last = body.constant([stride - 1 for stride in windows.strides])
     count = body.op("Div", body.op("Add", sizes, last), strides, out="windows")
@@ -152,7 +153,7 @@ def same_pads(body: Body, windows: Windows, sizes: str) -> tuple[str, str]:
     return (small, large) if windows.auto_pad == "SAME_UPPER" else (large, small)
 
 
-def pad_spatially(body: Body, windows: Windows, value: str, before: str, after: str) -> str:
+def pad_spatially(body: Body, value: str, before: str, after: str) -> str:
     """Adds zeros around a value along its spatial axes, or takes elements away where a number is negative."""
     none = body.constant([0] * _BATCH_AND_CHANNELS)
     return body.op("Pad", value, body.concat(none, before, none, after))
@@ -162,4 +163,4 @@ def _cut_out(body: Body, windows: Windows, reached: str, before: str, sizes: str
     """The input out of what the windows reach, which starts `before` it and may be shorter or longer."""
     reach = body.dimensions(reached, windows.spatial_axes)
     after = body.op("Add", body.op("Sub", sizes, reach), before)
-    return pad_spatially(body, windows, reached, body.op("Neg", before), after)
+    return pad_spatially(body, reached, body.op("Neg", before), after)

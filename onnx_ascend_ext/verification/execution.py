@@ -53,8 +53,8 @@ class Execution:
 def stock_session(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """A session on ONNX Runtime's CPU provider alone, and a note on how the model was made to load.
 
-    A model whose named gradient operators this ONNX Runtime does not have is loaded with them replaced by
-    their ONNX function bodies.
+    A model with named gradient operators, or others of a training build, that this ONNX Runtime does not have is
+    loaded with them replaced by their ONNX function bodies.
 
     Raises:
         BackendError: ONNX Runtime does not load the model; the message is its own.
@@ -64,8 +64,9 @@ def stock_session(path: str | os.PathLike[str]) -> tuple[Any, str]:
     try:
         return _cpu_session(name), ""
     except BackendError as error:
-        conversion = convert(name)
-        if not any(match.origin == "named" for match in conversion.matches):
+        conversion = convert(name, portable=True)
+        named = any(match.origin == "named" for match in conversion.matches)
+        if not named and not (conversion.portable and conversion.portable.expanded):
             raise
         refusal = error
     try:
@@ -74,7 +75,7 @@ def stock_session(path: str | os.PathLike[str]) -> tuple[Any, str]:
         raise refusal from None
     return (
         session,
-        f"onnxruntime {module.__version__} lacks its gradient operators, so their ONNX definitions ran",
+        f"onnxruntime {module.__version__} lacks some of its operators, so their ONNX definitions ran",
     )
 
 

@@ -17,7 +17,8 @@ def training_runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Train
     python = os.environ.get(PYTHON)
     if not python:
         pytest.skip(
-            f"{PYTHON} does not name the Python of an environment with tests/portable/training-requirements.txt"
+            f"{PYTHON} does not name the Python of an environment with the packages of "
+            "tests/portable/training-requirements.txt"
         )
     runtime = TrainingRuntime(python, tmp_path_factory.mktemp("training"))
     assert runtime.version == "1.19.2"

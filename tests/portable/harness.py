@@ -119,7 +119,7 @@ def run_portable(case: Case) -> Values:
 
 
 def check(model: onnx.ModelProto, found: Values) -> None:
-    """Checks a model, whose outputs get the ranks of their values where it states none: the checker wants them."""
+    """Checks a model, whose outputs get the ranks of their values where it states none."""
     for output in model.graph.output:
         tensor = output.type.tensor_type
         if output.type.HasField("tensor_type") and not tensor.HasField("shape"):

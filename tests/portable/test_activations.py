@@ -110,7 +110,7 @@ def test_the_body_is_written_in_the_models_opset(activation: Activation, opset: 
 
 
 @pytest.mark.parametrize(
-    "op_type, alpha", [("LeakyReluGrad", 0.3), ("QuickGeluGrad", 1.0), ("QuickGeluGrad", -0.5)]
+    ("op_type", "alpha"), [("LeakyReluGrad", 0.3), ("QuickGeluGrad", 1.0), ("QuickGeluGrad", -0.5)]
 )
 def test_the_body_depends_on_alpha(op_type: str, alpha: float) -> None:
     activation = next(a for a in ACTIVATIONS if a.op_type == op_type)
@@ -137,4 +137,5 @@ def test_the_kernel_computes_the_same(
     attributes = {"alpha": 0.7} if activation.op_type in ("LeakyReluGrad", "QuickGeluGrad") else {}
     case = case_of(activation, shape, np.float32, attributes=attributes)
     expected = training_runtime.run(case.model(), case.feeds)
-    assert_close(run_portable(case), {"dX": expected["dX"]})
+    largest = float(np.max(np.abs(case.inputs["dY"]), initial=1))
+    assert_close(run_portable(case), {"dX": expected["dX"]}, atol=1e-6 * largest)

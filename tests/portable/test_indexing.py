@@ -63,8 +63,8 @@ def slices_of(
     return tuple(slices)
 
 
-@pytest.mark.parametrize("shape, starts, ends, axes, steps", SLICES)
-@pytest.mark.parametrize("opset, index", [(11, np.int64), (17, np.int32), (18, np.int64)])
+@pytest.mark.parametrize(("shape", "starts", "ends", "axes", "steps"), SLICES)
+@pytest.mark.parametrize(("opset", "index"), [(11, np.int64), (17, np.int32), (18, np.int64)])
 def test_the_gradient_of_a_slice(
     shape: tuple[int, ...],
     starts: list[int],
@@ -88,7 +88,7 @@ def test_the_gradient_of_a_slice_in_other_types(dtype: Any) -> None:
     assert_close(run_portable(case), {"dX": expected}, 0, 0)
 
 
-@pytest.mark.parametrize("shape, starts, ends, axes, steps", SLICES[:-1])
+@pytest.mark.parametrize(("shape", "starts", "ends", "axes", "steps"), SLICES[:-1])
 def test_the_kernel_of_slice_computes_the_same(
     shape: tuple[int, ...],
     starts: list[int],
@@ -146,7 +146,7 @@ def gather_expected(case: Case) -> dict[str, Any]:
     return {"dX": result.astype(case.inputs["dY"].dtype)}
 
 
-@pytest.mark.parametrize("shape, indices, axis", GATHERS)
+@pytest.mark.parametrize(("shape", "indices", "axis"), GATHERS)
 @pytest.mark.parametrize("opset", OPSETS)
 def test_the_gradient_of_gather(
     shape: tuple[int, ...], indices: tuple[int, ...], axis: int, opset: int
@@ -168,7 +168,7 @@ def test_the_gradient_of_gather_in_other_types(index: Any, dtype: Any, opset: in
     assert_close(run_portable(case), gather_expected(case), rtol, atol)
 
 
-@pytest.mark.parametrize("shape, indices, axis", GATHERS[:-1])
+@pytest.mark.parametrize(("shape", "indices", "axis"), GATHERS[:-1])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_the_kernel_of_gather_computes_the_same(
     shape: tuple[int, ...], indices: tuple[int, ...], axis: int, index: Any, training_runtime: TrainingRuntime
@@ -207,9 +207,9 @@ def elements_expected(case: Case) -> dict[str, Any]:
     return {"dX": result.astype(np.float32)}
 
 
-@pytest.mark.parametrize("shape, indices, axis", ELEMENTS)
+@pytest.mark.parametrize(("shape", "indices", "axis"), ELEMENTS)
 @pytest.mark.parametrize(
-    "opset, index", [(11, np.int64), (13, np.int32), (15, np.int64), (16, np.int32), (18, np.int64)]
+    ("opset", "index"), [(11, np.int64), (13, np.int32), (15, np.int64), (16, np.int32), (18, np.int64)]
 )
 def test_the_gradient_of_gather_elements(
     shape: tuple[int, ...], indices: tuple[int, ...], axis: int, opset: int, index: Any
@@ -218,7 +218,7 @@ def test_the_gradient_of_gather_elements(
     assert_close(run_portable(case), elements_expected(case))
 
 
-@pytest.mark.parametrize("shape, indices, axis", ELEMENTS)
+@pytest.mark.parametrize(("shape", "indices", "axis"), ELEMENTS)
 def test_the_kernel_of_gather_elements_computes_the_same(
     shape: tuple[int, ...], indices: tuple[int, ...], axis: int, training_runtime: TrainingRuntime
 ) -> None:
@@ -262,7 +262,7 @@ def tuples_expected(case: Case) -> dict[str, Any]:
     return {"output": result.astype(np.float32)}
 
 
-@pytest.mark.parametrize("shape, outer, width, batch", TUPLES)
+@pytest.mark.parametrize(("shape", "outer", "width", "batch"), TUPLES)
 @pytest.mark.parametrize("opset", [16, 18])
 def test_the_gradient_of_gather_nd(
     shape: tuple[int, ...], outer: tuple[int, ...], width: int, batch: int, opset: int
@@ -271,7 +271,7 @@ def test_the_gradient_of_gather_nd(
     assert_close(run_portable(case), tuples_expected(case))
 
 
-@pytest.mark.parametrize("shape, outer, width, batch", TUPLES)
+@pytest.mark.parametrize(("shape", "outer", "width", "batch"), TUPLES)
 def test_the_kernel_of_gather_nd_computes_the_same(
     shape: tuple[int, ...], outer: tuple[int, ...], width: int, batch: int, training_runtime: TrainingRuntime
 ) -> None:

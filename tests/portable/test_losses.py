@@ -67,14 +67,13 @@ def inputs_of(
     label = rng.integers(0, shape[1], label_shape)
     if ignored is not None:
         label[rng.random(label_shape) < 0.4] = ignored
-    dY = rng.normal(size=label_shape if reduction == "none" else ())
-    values = {
-        "dY": np.asarray(dY, dtype),
+    gradient = rng.normal(size=label_shape if reduction == "none" else ())
+    return {
+        "dY": np.asarray(gradient, dtype),
         "log_prob": log_softmax(rng.normal(size=shape)).astype(dtype),
         "label": label.astype(index),
         "weight": np.asarray(rng.random(shape[1]) + 0.1, dtype) if weighted else None,
     }
-    return values
 
 
 def case_of(
@@ -207,7 +206,7 @@ def test_the_kernel_computes_the_same_with_ignore_index_as_an_input(
     assert_close(run_portable(case), {"d_logits": expected["d_logits"]})
 
 
-@pytest.mark.parametrize("source, output", [(np.float16, np.float32), (np.float32, np.float16)])
+@pytest.mark.parametrize(("source", "output"), [(np.float16, np.float32), (np.float32, np.float16)])
 def test_the_gradient_may_have_a_type_of_its_own(source: Any, output: Any) -> None:
     case = internal_case("mean", True, IGNORED, True, source, output)
     assert_close(run_portable(case), internal_expected(case), 5e-3, 5e-3)

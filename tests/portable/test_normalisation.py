@@ -54,7 +54,7 @@ def softmax_expected(case: Case) -> dict[str, Any]:
     return {"dX": result.astype(case.inputs["Y"].dtype)}
 
 
-@pytest.mark.parametrize("op_type, shape, axis", SOFTMAX)
+@pytest.mark.parametrize(("op_type", "shape", "axis"), SOFTMAX)
 def test_the_gradient_of_softmax(op_type: str, shape: tuple[int, ...], axis: int) -> None:
     case = softmax_case(op_type, shape, axis)
     assert_close(run_portable(case), softmax_expected(case))
@@ -69,7 +69,7 @@ def test_the_gradient_of_softmax_in_other_opsets_and_types(op_type: str, opset: 
     assert_close(run_portable(case), softmax_expected(case), rtol, atol)
 
 
-@pytest.mark.parametrize("op_type, shape, axis", SOFTMAX)
+@pytest.mark.parametrize(("op_type", "shape", "axis"), SOFTMAX)
 def test_the_kernel_of_softmax_computes_the_same(
     op_type: str, shape: tuple[int, ...], axis: int, training_runtime: TrainingRuntime
 ) -> None:
@@ -133,7 +133,7 @@ LAYERS = ["LayerNormalizationGrad", "SimplifiedLayerNormalizationGrad", "Inverti
 
 @pytest.mark.parametrize("op_type", LAYERS)
 @pytest.mark.parametrize(
-    "shape, axis", [((3, 5), -1), ((3, 5), 1), ((2, 3, 4), 1), ((2, 3, 4), -2), ((4, 2), 0)]
+    ("shape", "axis"), [((3, 5), -1), ((3, 5), 1), ((2, 3, 4), 1), ((2, 3, 4), -2), ((4, 2), 0)]
 )
 def test_the_gradient_of_layer_normalisation(op_type: str, shape: tuple[int, ...], axis: int) -> None:
     case = layer_case(op_type, shape, axis)
@@ -152,7 +152,7 @@ def test_the_gradient_of_layer_normalisation_in_other_opsets_and_types(
 
 
 @pytest.mark.parametrize("op_type", LAYERS)
-@pytest.mark.parametrize("shape, axis", [((3, 5), -1), ((2, 3, 4), 1), ((2, 3, 4), -1)])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 5), -1), ((2, 3, 4), 1), ((2, 3, 4), -1)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_kernel_of_layer_normalisation_computes_the_same(
     op_type: str, shape: tuple[int, ...], axis: int, dtype: Any, training_runtime: TrainingRuntime
@@ -200,7 +200,7 @@ def batch_expected(case: Case) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (2, 3, 5), (2, 3, 2, 4), (2, 2, 2, 3, 2)], ids=str)
-@pytest.mark.parametrize("opset, dtype", [(11, np.float32), (17, np.float32), (18, np.float64)])
+@pytest.mark.parametrize(("opset", "dtype"), [(11, np.float32), (17, np.float32), (18, np.float64)])
 def test_the_gradient_of_batch_normalisation(shape: tuple[int, ...], opset: int, dtype: Any) -> None:
     case = batch_case(shape, opset, dtype)
     assert_close(run_portable(case), batch_expected(case), 1e-4, 1e-5)
@@ -280,7 +280,7 @@ def dropout_case(
 
 @pytest.mark.parametrize("ratio", [None, 0.0, 0.1, 0.75])
 @pytest.mark.parametrize(
-    "opset, dtype", [(11, np.float32), (17, np.float32), (17, np.float64), (17, np.float16)]
+    ("opset", "dtype"), [(11, np.float32), (17, np.float32), (17, np.float64), (17, np.float16)]
 )
 def test_the_gradient_of_dropout(ratio: float | None, opset: int, dtype: Any) -> None:
     case = dropout_case(ratio, None if ratio is None else True, dtype, opset)

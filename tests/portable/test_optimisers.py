@@ -113,7 +113,7 @@ def test_adamw_does_nothing_without_the_signal(signal: bool) -> None:
 
 
 @pytest.mark.parametrize("attributes", ATTRIBUTES, ids=str)
-@pytest.mark.parametrize("step, signal", [(1, None), (20, True), (20, False)])
+@pytest.mark.parametrize(("step", "signal"), [(1, None), (20, True), (20, False)])
 def test_the_kernel_of_adamw_computes_the_same(
     attributes: dict[str, Any], step: int, signal: bool | None, training_runtime: TrainingRuntime
 ) -> None:

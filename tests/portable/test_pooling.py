@@ -97,7 +97,7 @@ def average_case(pool: Pooling, opset: int = 17, dtype: Any = np.float32, seed: 
 
 
 def average_expected(pool: Pooling, case: Case) -> dict[str, NDArray]:
-    """The transpose of the forward operator, which is linear: its columns are what it makes of unit inputs."""
+    """The transpose of the forward operator, which is linear: what it makes of units are its columns."""
     gradient = case.inputs["dY"].astype(np.float64)
     count = int(np.prod(pool.sizes))
     units = np.eye(count, dtype=np.float32).reshape(count, 1, *pool.sizes)
@@ -111,6 +111,14 @@ def average_expected(pool: Pooling, case: Case) -> dict[str, NDArray]:
 @pytest.mark.parametrize("opset", [11, 17, 18])
 def test_the_gradient_of_average_pooling_is_the_transpose_of_it(seed: int, opset: int) -> None:
     pool = drawn(seed)
+    case = average_case(pool, opset, seed=seed)
+    assert_close(run_portable(case), average_expected(pool, case))
+
+
+@pytest.mark.parametrize("seed", range(100, 140))
+@pytest.mark.parametrize("opset", [11, 18, 19])
+def test_what_ceil_mode_adds_does_not_count(seed: int, opset: int) -> None:
+    pool = drawn(seed, ceil=True)
     case = average_case(pool, opset, seed=seed)
     assert_close(run_portable(case), average_expected(pool, case))
 

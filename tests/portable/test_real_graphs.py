@@ -92,7 +92,7 @@ def _with_batch_size(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _with_state_as_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with the optional outputs of its optimiser, which are the only way to see what it overwrote."""
+    """The model with the optional outputs of its optimiser, the only way to see what it overwrote."""
     seen = onnx.ModelProto()
     seen.CopyFrom(model)
     node = seen.graph.node[-1]

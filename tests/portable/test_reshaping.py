@@ -44,7 +44,7 @@ def axes_expected(a: tuple[int, ...], b: tuple[int, ...]) -> dict[str, NDArray]:
     return {name: np.array(axes, np.int64) for name, axes in found.items()}
 
 
-@pytest.mark.parametrize("a, b", SHAPES)
+@pytest.mark.parametrize(("a", "b"), SHAPES)
 @pytest.mark.parametrize("opset", [13, 17, 18, 21])
 def test_the_axes_to_sum_over(a: tuple[int, ...], b: tuple[int, ...], opset: int) -> None:
     assert_close(run_portable(axes_case(a, b, opset)), axes_expected(a, b))
@@ -59,7 +59,7 @@ def test_one_of_the_lists_may_be_left_out(left_out: str) -> None:
     assert set(found) == set(expected)
 
 
-@pytest.mark.parametrize("a, b", SHAPES)
+@pytest.mark.parametrize(("a", "b"), SHAPES)
 def test_the_kernel_finds_the_same_axes(
     a: tuple[int, ...], b: tuple[int, ...], training_runtime: TrainingRuntime
 ) -> None:
@@ -111,7 +111,7 @@ def concat_case(axis: int, count: int, dtype: Any = np.float32, opset: int = 17)
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize(
-    "opset, dtype", [(11, np.float32), (13, np.int32), (17, np.float64), (18, np.float16)]
+    ("opset", "dtype"), [(11, np.float32), (13, np.int32), (17, np.float64), (18, np.float16)]
 )
 def test_joining_gives_the_sizes_of_the_parts(axis: int, count: int, opset: int, dtype: Any) -> None:
     case = concat_case(axis, count, dtype, opset)
@@ -180,7 +180,7 @@ FACTORS = [
 
 @pytest.mark.parametrize("down", [0, 1])
 @pytest.mark.parametrize("factor", FACTORS, ids=repr)
-@pytest.mark.parametrize("opset, dtype", [(11, np.float32), (17, np.float64), (17, np.float16)])
+@pytest.mark.parametrize(("opset", "dtype"), [(11, np.float32), (17, np.float64), (17, np.float16)])
 def test_scaling_by_a_number_of_another_type(down: int, factor: Any, opset: int, dtype: Any) -> None:
     case = scale_case(down, factor, dtype, opset)
     number = float(factor.item())

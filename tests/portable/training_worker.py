@@ -1,7 +1,7 @@
 """Runs models with onnxruntime-training's own kernels; started in an environment of its own.
 
-Each line on stdin names a model, its inputs and the file for its outputs. The answer is one line: empty, or what
-went wrong. Values are in the form of `values.py`, which lies beside this file.
+Each line on stdin names a model, its inputs and the file for its outputs. The answer is one line: empty, or
+what went wrong. Values are in the form of `values.py`, which lies beside this file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def run(model: str, inputs: str, outputs: str) -> None:
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     feeds = read_values(inputs)
     names = [output.name for output in session.get_outputs()]
-    results = dict(zip(names, session.run(names, feeds)))
+    results = dict(zip(names, session.run(names, feeds), strict=True))
     # What a kernel overwrites is the memory of the input itself.
     results.update({f"after/{name}": value for name, value in feeds.items()})
     write_values(outputs, results)

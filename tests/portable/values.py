@@ -1,4 +1,4 @@
-"""Arrays and sequences of arrays in one `.npz` file; read by both environments, so nothing but numpy is used."""
+"""Arrays and sequences of arrays in one `.npz` file; for both environments, so nothing but numpy is used."""
 
 from __future__ import annotations
 
