@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.direct_call import sigmoid_backward
     from onnx_ascend_ext.errors import AclError, AscendExtError, BackendError, CatalogError, ModelError
     from onnx_ascend_ext.native.backend import SimulatorWarning
+    from onnx_ascend_ext.portable import PortableReport
     from onnx_ascend_ext.sessions import (
         CpuFallbackWarning,
         InferenceSession,
@@ -39,6 +40,7 @@ _EXPORTS = {
     "DOMAIN": "catalog.kernel",
     "InferenceSession": "sessions",
     "ModelError": "errors",
+    "PortableReport": "portable",
     "SimulatorWarning": "native.backend",
     "Trainer": "training",
     "Verification": "verification",
@@ -57,6 +59,7 @@ _EXPORTS = {
 __all__ = [  # noqa: RUF022 - the main path first
     "convert",
     "Conversion",
+    "PortableReport",
     "inspect",
     "restore",
     "verify",

@@ -120,7 +120,7 @@ def _undefined(table: Table) -> list[UndefinedOperator]:
 
 
 def _formals(table: Table, key: str) -> tuple[tuple[str, ...], frozenset[str], bool]:
-    """The names in a list such as `["X", "bias?", "rest..."]`, which are optional, and if the last is variadic."""
+    """The names in a list such as `["X", "bias?", "rest..."]`, the optional ones, and if the last is variadic."""
     written = table.texts(key, '["dY", "weight?"]')
     variadic = written[-1].endswith(_VARIADIC)
     names, optional = [], set()
