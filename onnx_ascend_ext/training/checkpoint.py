@@ -228,6 +228,10 @@ class _TensorReader:
             raise flatbuffer.FlatBufferError(f"{shown(name)} lies in a data file, and there is none")
         try:
             with self.data_path.open("rb") as file:
+                if offset + size > os.fstat(file.fileno()).st_size:
+                    raise flatbuffer.FlatBufferError(
+                        f"{shown(self.data_path)} is too short for {shown(name)}"
+                    )
                 file.seek(offset)
                 return file.read(size)
         except OSError as error:

@@ -60,7 +60,9 @@ def build_step(
     learning_rate, step = graft.fresh("learning_rate"), graft.fresh("step")
     keys = (PARAMETERS, *optimizer.momentums)
     vectors = {key: (graft.fresh(key), graft.fresh(f"{key}.updated")) for key in keys}
-    gradient = graft.fresh("gradients")
+    gradient, clipped = graft.fresh("gradients"), graft.fresh("gradients.clipped")
+    # The optimiser's definition needs the types of what it reads.
+    graph.value_info.extend([packing.value_info(gradient), packing.value_info(clipped)])
     replace_inputs(graph, {*roles.gradients, *roles.bookkeeping}, [])
     graph.input.extend(
         [
@@ -80,7 +82,7 @@ def build_step(
             old={key: old for key, (old, _) in vectors.items()},
             new={key: new for key, (_, new) in vectors.items()},
             parameters=PARAMETERS,
-            fresh={"flag": graft.fresh("updated_flag"), "clipped": graft.fresh("gradients.clipped")},
+            fresh={"flag": graft.fresh("updated_flag"), "clipped": clipped},
         ),
     ]
     del graph.node[:]
