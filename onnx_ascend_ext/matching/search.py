@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnx_ascend_ext.algebra import Form, TooLargeError, quotient
-from onnx_ascend_ext.graph.operators import VIEWS
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
 from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
 from onnx_ascend_ext.matching.sigmoids import NEGATING
@@ -76,6 +75,7 @@ class Search:
             self._note_composites(scope, index)
             if not self._may_lead_to_a_match(form):
                 continue
+            self._note_constant_factor(scope, index, name)
             found = self._match(scope, index, form)
             if isinstance(found, str):
                 outcome.refused.append((index, found))
@@ -87,7 +87,6 @@ class Search:
                 self._valuation.extents.make_own(scope, name)
                 continue
             live.add(name)
-            self._note_constant_factor(scope, index, name)
         self._add_constant_gradients(scope, outcome, constant_gradients)
         return outcome
 
@@ -206,9 +205,8 @@ class Search:
         """Remember values that a constant was multiplied into: only those may have it as their gradient."""
         inputs = scope.inputs[index]
         forms = self._valuation.forms(scope)
-        if not self._scaled.isdisjoint(inputs):
-            self._scaled.add(name)
-        elif scope.op_types[index] in ("Mul", "Div") and any(not forms[source].factors for source in inputs):
+        product = scope.op_types[index] in ("Mul", "Div")
+        if (product and not all(forms[s].factors for s in inputs)) or not self._scaled.isdisjoint(inputs):
             self._scaled.add(name)
 
     def _match(self, scope: Scope, root: int, form: Form) -> Bound | str | None:
@@ -248,6 +246,9 @@ class Search:
         if not rest.factors and (not whole or scope.outputs[root][0] not in self._scaled):
             return None
         activations = self._binder.operands(scope, root, candidate.activation)
+        if any(operand.views for operand in activations):
+            self._complete_forms(scope)
+            activations = self._binder.operands(scope, root, candidate.activation)
         if not activations:
             return None
         if not rest.factors:
@@ -269,18 +270,23 @@ class Search:
 
     def _gradients(self, scope: Scope, root: int, form: Form) -> list[Operand]:
         found = self._binder.operands(scope, root, form)
-        if not found and (len(form.factors) > 1 or form.factors[0][0] & 1):
+        if any(operand.views for operand in found) or (not found and not self._is_atom(form)):
             self._complete_forms(scope)
             found = self._binder.operands(scope, root, form)
         return found
 
+    @staticmethod
+    def _is_atom(form: Form) -> bool:
+        return len(form.factors) == 1 and not form.factors[0][0] & 1
+
     def _complete_forms(self, scope: Scope) -> None:
-        """Compute the forms of all arithmetic of a scope, once, so that composite gradients are found."""
+        """Compute the forms of all arithmetic of a scope, once, so that composite gradients and
+        views are found."""
         if scope in self._complete:
             return
         self._complete.add(scope)
         for index in scope.order():
-            if scope.op_types[index] in ARITHMETIC - VIEWS and scope.outputs[index][0]:
+            if scope.op_types[index] in ARITHMETIC and scope.outputs[index][0]:
                 self._valuation.form(scope, scope.outputs[index][0])
 
     def _add_constant_gradients(self, scope: Scope, outcome: Outcome, found: list[Bound]) -> None:
