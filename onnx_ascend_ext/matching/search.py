@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnx_ascend_ext.algebra import Form, TooLargeError, quotient
+from onnx_ascend_ext.algebra import UNIT, Form, TooLargeError, quotient
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
 from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
 from onnx_ascend_ext.matching.sigmoids import NEGATING
@@ -13,6 +13,7 @@ from onnx_ascend_ext.matching.sigmoids import NEGATING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from onnx_ascend_ext.algebra import Rational
     from onnx_ascend_ext.graph import Scope
     from onnx_ascend_ext.matching.binding import Bound
     from onnx_ascend_ext.matching.pattern import Pattern
@@ -53,7 +54,7 @@ class Search:
         self._binder = Binder(valuation, proving=proving)
         self._solved: dict[int, list[Candidate]] = {}
         self._by_sum: dict[int, list[Candidate]] = {}
-        self._composites: set[Form] = set()
+        self._composites: set[tuple[Pattern, Form]] = set()
         self._live: dict[Scope, set[str]] = {}
         self._complete: set[Scope] = set()
         self._scaled: set[str] = set()
@@ -72,7 +73,7 @@ class Search:
             form = self._valuation.form(scope, name)
             if self._valuation.is_opaque(scope, name):
                 continue
-            self._note_composites(scope, index)
+            self._note_composites(scope, index, form)
             if not self._may_lead_to_a_match(form):
                 continue
             self._note_constant_factor(scope, index, name)
@@ -150,7 +151,7 @@ class Search:
                     activation = pattern.activation_of(base)
                     if activation is None:
                         continue
-                    slope = pattern.slope(activation, base)
+                    slope = pattern.slope(activation, Form(1, ((base, 1),)))
                 except TooLargeError:
                     continue
                 found.append(Candidate(pattern, activation, slope))
@@ -178,28 +179,57 @@ class Search:
                         return True
         return False
 
-    def _note_composites(self, scope: Scope, index: int) -> None:
-        """Remember operands of a sum that are sums themselves: they may be activations."""
-        if scope.op_types[index] not in ADDITIVE:
+    def _note_composites(self, scope: Scope, index: int, form: Form) -> None:
+        """Remember the operands of a sum that may be activations although its form does not give them away.
+
+        That is so for an activation that has a constant term or a quotient in it: it can be the operand
+        that a constant is added to, or one that has a factor in common with the other operand.
+        """
+        inputs = scope.inputs[index]
+        if scope.op_types[index] not in ADDITIVE or len(inputs) != 2:
             return
         forms = self._valuation.forms(scope)
-        for name in scope.inputs[index]:
-            form = forms.get(name)
-            if (
-                form is None
-                or form in self._composites
-                or not any(base & 1 or e < 0 for base, e in form.factors)
-            ):
-                continue
-            self._composites.add(form)
-            for pattern in self._patterns:
-                try:
-                    candidate = Candidate(pattern, form, pattern.slope(form))
-                except TooLargeError:
+        left, right = forms.get(inputs[0], UNIT), forms.get(inputs[1], UNIT)
+        if left.factors and right.factors:
+            common = {base for base, _ in left.factors} & {base for base, _ in right.factors}
+            for operand in (left, right):
+                if self._is_hidden(operand) and not common.isdisjoint(base for base, _ in operand.factors):
+                    self._note_composite(operand, None, form)
+        elif left.factors or right.factors:
+            constant, operand = (right, left) if left.factors else (left, right)
+            if self._is_hidden(operand) and constant.scale:
+                if scope.op_types[index] == "Sub":
+                    operand, constant = (
+                        (operand, self._valuation.ring.negate(constant))
+                        if left.factors
+                        else (self._valuation.ring.negate(operand), constant)
+                    )
+                self._note_composite(operand, constant.scale, form)
+
+    def _is_hidden(self, form: Form) -> bool:
+        """Whether a form has a quotient or a sum with a constant term in it."""
+        ring = self._valuation.ring
+        return any(e < 0 or (base & 1 and () in ring.terms(base)) for base, e in form.factors)
+
+    def _note_composite(self, operand: Form, constant: Rational | None, total: Form) -> None:
+        """Remember an activation; `total` is `constant + operand` where there is a constant."""
+        ring = self._valuation.ring
+        for pattern in self._patterns:
+            activation, factor = operand, None
+            try:
+                if constant is not None:
+                    activation = ring.multiply(operand, Form(quotient(1, constant * pattern.rate)))
+                    factor = ring.multiply(total, Form(quotient(1, constant)))
+                key = (pattern, activation)
+                if key in self._composites or not self._exists(activation):
                     continue
-                for base, exponent in candidate.slope.factors:
-                    if base & 1 and exponent > 0:
-                        self._by_sum.setdefault(base, []).append(candidate)
+                self._composites.add(key)
+                candidate = Candidate(pattern, activation, pattern.slope(activation, factor))
+            except TooLargeError:
+                continue
+            for base, exponent in candidate.slope.factors:
+                if base & 1 and exponent > 0:
+                    self._by_sum.setdefault(base, []).append(candidate)
 
     def _note_constant_factor(self, scope: Scope, index: int, name: str) -> None:
         """Remember values that a constant was multiplied into: only those may have it as their gradient."""
