@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnx_ascend_ext.algebra import UNIT, Form, TooLargeError, quotient
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
 from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
-from onnx_ascend_ext.matching.sigmoids import NEGATING
+from onnx_ascend_ext.matching.structures import Plain, Proofs, Structures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,10 +33,12 @@ class Outcome:
     """What was found in one scope.
 
     Attributes:
-        bound: the matches, in a topological order of their roots.
+        plain: the matches that their structure shows.
+        bound: the other matches.
         refused: root and reason of each place whose form is right but that cannot be replaced.
     """
 
+    plain: list[Plain] = field(default_factory=list)
     bound: list[Bound] = field(default_factory=list)
     refused: list[tuple[int, str]] = field(default_factory=list)
 
@@ -58,6 +60,7 @@ class Search:
         self._live: dict[Scope, set[str]] = {}
         self._complete: set[Scope] = set()
         self._scaled: set[str] = set()
+        self._proofs = Proofs(valuation.ring, patterns) if proving else None
 
     def scan(self, scope: Scope) -> Outcome:
         """Search a scope; those around it must have been scanned before.
@@ -68,8 +71,18 @@ class Search:
         outcome = Outcome()
         live = self._live[scope] = self._captured(scope)
         constant_gradients: list[Bound] = []
+        structures = Structures(self._valuation, scope, self._proofs) if self._proofs is not None else None
         for index in self._interesting(scope, live):
             name = scope.outputs[index][0]
+            decision = structures.decide(index) if structures is not None else None
+            if isinstance(decision, Plain):
+                outcome.plain.append(decision)
+                self._valuation.make_atom(scope, name)
+                continue
+            if decision is not None:
+                if decision:
+                    live.add(name)
+                continue
             form = self._valuation.form(scope, name)
             if self._valuation.is_opaque(scope, name):
                 continue
@@ -88,6 +101,8 @@ class Search:
                 self._valuation.extents.make_own(scope, name)
                 continue
             live.add(name)
+            if structures is not None:
+                structures.keep(name)
         self._add_constant_gradients(scope, outcome, constant_gradients)
         return outcome
 
@@ -110,7 +125,7 @@ class Search:
                 ):
                     continue
             elif op_type in FUNCTIONS:
-                if not self._is_complement(scope, index):
+                if not self._valuation.is_complement(scope, index):
                     continue
                 self._valuation.doubtful = True
                 if not relaxed:
@@ -133,13 +148,6 @@ class Search:
             elif not scope.defines(name) or self._valuation.constants.uniform(scope, name) is not None:
                 return True
         return False
-
-    def _is_complement(self, scope: Scope, index: int) -> bool:
-        """Whether a Sigmoid or Exp may be written for `1 - y`."""
-        if scope.op_types[index] == "Exp":
-            return True
-        source = scope.producer.get(next(iter(scope.inputs[index]), ""))
-        return source is not None and scope.op_types[source] in NEGATING
 
     def _candidates(self, base: int) -> list[Candidate]:
         """What would explain a sum in a form: the activation that solves it first, then other values."""
@@ -321,7 +329,10 @@ class Search:
 
     def _add_constant_gradients(self, scope: Scope, outcome: Outcome, found: list[Bound]) -> None:
         """Keep matches whose gradient is a constant only where no match with another gradient covers them."""
+        if not found:
+            return
         covered = {node for bound in outcome.bound for node in bound.region.nodes}
+        covered.update((scope, node) for plain in outcome.plain for node in plain.nodes)
         for bound in found:
             if covered.isdisjoint([(scope, bound.root)]):
                 outcome.bound.append(bound)
