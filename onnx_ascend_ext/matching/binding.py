@@ -100,13 +100,16 @@ class Binder:
             scale, owner, name = entries[0]
             if scale == form.scale and self._is_visible(scope, root, owner, name):
                 return [Operand(owner, name)]
+        if len(entries) > 2 * _MAX_ENTRIES:
+            # The first one is the plainest, the last one is the nearest.
+            entries = [*entries[:_MAX_ENTRIES], *entries[-_MAX_ENTRIES:]]
         found = [
             Operand(owner, name)
             for scale, owner, name in entries
             if scale == form.scale and self._is_visible(scope, root, owner, name)
         ]
         if len(found) > 1:
-            return self._by_type(scope, root, found)[:_MAX_ENTRIES]
+            return self._by_type(scope, root, found)
         if found or form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
             return found
         atom = form.factors[0][0]
@@ -170,7 +173,10 @@ class Binder:
         if found is None:
             return None
         for owner, name in found.multiplied:
-            if self._valuation.forms(owner).get(name) == Form(value):
+            if self._valuation.forms(owner).get(name) != Form(value):
+                continue
+            constant = self._valuation.constants.uniform(owner, name)
+            if value != 1 or (constant is not None and constant.extent):
                 bound = self.bind(scope, root, pattern, Operand(owner, name), activation)
                 if isinstance(bound, Bound):
                     return replace(bound, constant_gradient=True)

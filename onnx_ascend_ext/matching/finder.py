@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.catalog import Kernel
     from onnx_ascend_ext.graph import ModelIndex, Scope
     from onnx_ascend_ext.matching.binding import Bound
+    from onnx_ascend_ext.matching.structures import Plain
 
 # Broadcasting is what it is today since this version of the default domain.
 OLDEST_OPSET = 7
@@ -74,12 +75,16 @@ class _Finder:
         search = Search(self._valuation, self._patterns, proving=True)
         for scope in scopes:
             outcome = search.scan(scope)
+            for plain in outcome.plain:
+                sites[scope, plain.root] = self._plain_site(plain)
             for bound in outcome.bound:
                 sites[scope, bound.root] = _site(bound)
             for root, reason in outcome.refused:
                 self._add_miss(scope, root, reason)
-        covered = {(site.scope, node) for site in sites.values() for node in site.covered}
-        covered.update(node for site in sites.values() for node in site.captured)
+        covered: set[tuple[Scope, int]] = set()
+        if self._misses or self._valuation.doubtful:
+            covered.update((site.scope, node) for site in sites.values() for node in site.covered)
+            covered.update(node for site in sites.values() for node in site.captured)
         if self._valuation.doubtful:
             self._search_leniently(scopes, sites, covered)
         rank = {scope: i for i, scope in enumerate(scopes)}
@@ -128,6 +133,24 @@ class _Finder:
             proven_sigmoid=proven,
         )
         sites[scope, found.index] = Site(match, scope, found.index, (found.index,), found.operands, result)
+
+    def _plain_site(self, plain: Plain) -> Site:
+        scope, kernel = plain.scope, plain.pattern.kernel
+        covered = sorted(plain.nodes, key=scope.position) if len(plain.nodes) > 1 else plain.nodes
+        producer = scope.producer.get(plain.activation)
+        proven = (
+            producer is not None and scope.op_types[producer] == "Sigmoid" and not scope.domains[producer]
+        )
+        if not proven:
+            proven = self._valuation.is_sigmoid(self._valuation.form(scope, plain.activation))
+        names = [plain.gradient, plain.activation]
+        if plain.pattern.gradient:
+            names.reverse()
+        result = scope.outputs[plain.root][0]
+        labels = tuple([node_label(scope.nodes[index]) for index in covered])
+        inputs = dict(zip(kernel.inputs, names, strict=True))
+        match = Match(kernel.name, scope.path, labels, inputs, result, "algebra", proven)
+        return Site(match, scope, plain.root, tuple(covered), tuple(names), result)
 
     def _search_leniently(
         self, scopes: list[Scope], sites: dict[tuple[Scope, int], Site], covered: set[tuple[Scope, int]]

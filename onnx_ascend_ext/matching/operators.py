@@ -105,14 +105,13 @@ class Operators:
             if not store.rules.lenient:
                 return None
             store.excuses[scope, name] = constant.variable
-        elif value.denominator != 1:
-            nearest = int(value + Fraction(1, 2)) if value > 0 else int(value - Fraction(1, 2))
-            if nearest and 100 * abs(Fraction(value) - nearest) <= abs(nearest):
-                store.doubtful = True
-                if store.rules.lenient:
-                    shown = _shown(value, constant.element_type)
-                    store.excuses[scope, name] = f"constant is {shown}, not {nearest}"
-                    value = nearest
+        elif near_integer(value):
+            store.doubtful = True
+            if store.rules.lenient:
+                nearest = near_integer(value)
+                shown = _shown(value, constant.element_type)
+                store.excuses[scope, name] = f"constant is {shown}, not {nearest}"
+                value = nearest
         if max(abs(value.numerator), value.denominator).bit_length() > store.ring.MAX_BITS:
             return None
         return Form(value)
@@ -218,6 +217,14 @@ class Operators:
             viewed = self._view_atoms[atom, key] = self._store.ring.atom()
             self._store.views[viewed] = View(atom, scope, index)
         return Form(1, ((viewed, 1),))
+
+
+def near_integer(value: Rational) -> int:
+    """The integer that a number lies within one percent of, 0 when there is none or it is that integer."""
+    if value.denominator == 1:
+        return 0
+    nearest = int(value + Fraction(1, 2)) if value > 0 else int(value - Fraction(1, 2))
+    return nearest if 100 * abs(Fraction(value) - nearest) <= abs(nearest) else 0
 
 
 def _shown(value: Rational, element_type: int) -> str:

@@ -26,6 +26,7 @@ class Pattern:
         kernel: the kernel.
         gradient: position of the gradient among its inputs.
         activation: position of the activation.
+        rate: the rate in that factor.
         symmetric: whether the slope stays the same when that factor takes the activation's place.
     """
 
@@ -37,27 +38,28 @@ class Pattern:
         self.activation = activation
         self._ring = ring
         self._slope = slope
-        self._rate = ring.terms(base)[((atom, 1),)]
+        self.rate = ring.terms(base)[((atom, 1),)]
         powers = dict(slope.factors)
         self._powers = (powers.pop(atom, 0), powers.pop(base, 0))
         self._is_plain = not powers
         self.symmetric = self.slope(Form(1, ((base, 1),))) == slope
 
-    def slope(self, activation: Form, base: int | None = None) -> Form:
+    def slope(self, activation: Form, factor: Form | None = None) -> Form:
         """The slope at an activation.
 
         Args:
             activation: the activation's form.
-            base: the sum `1 + rate * activation`, where it is known.
+            factor: the form of `1 + rate * activation`, where it is known.
 
         Raises:
             TooLargeError: it exceeds the bounds of the ring.
         """
-        if base is None or not self._is_plain:
-            return self._ring.substitute(self._slope, lambda _: activation)
+        ring = self._ring
+        if factor is None or not self._is_plain:
+            return ring.substitute(self._slope, lambda _: activation)
         power, times = self._powers
-        raised = self._ring.power(activation, power)
-        return self._ring.multiply(raised, Form(self._slope.scale, ((base, times),)))
+        slope = ring.multiply(ring.power(activation, power), ring.power(factor, times))
+        return slope if self._slope.scale == 1 else ring.multiply(slope, Form(self._slope.scale))
 
     def activation_of(self, base: int) -> Form | None:
         """The activation for which a sum is the slope's factor `1 + rate * activation`, if there is one."""
@@ -66,8 +68,8 @@ class Pattern:
             return None
         if len(terms) == 1:
             ((term, value),) = terms.items()
-            return Form(quotient(value, self._rate), term)
-        return self._ring.sum_of({term: quotient(value, self._rate) for term, value in terms.items()})
+            return Form(quotient(value, self.rate), term)
+        return self._ring.sum_of({term: quotient(value, self.rate) for term, value in terms.items()})
 
 
 def derive(kernel: Kernel, ring: Ring) -> Pattern | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from onnx_ascend_ext.matching.operators import ARITHMETIC
+from onnx_ascend_ext.matching.operators import ARITHMETIC, FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -87,6 +87,9 @@ def _operands(scope: Scope, index: int) -> list[str]:
 
 
 def _is_walked(valuation: Valuation, scope: Scope, index: int, name: str) -> bool:
+    if scope.op_types[index] in FUNCTIONS:
+        # By the relaxed rules these are made of a sigmoid that stays.
+        return valuation.rules.relaxed and (scope, name) in valuation.excuses
     if scope.op_types[index] not in ARITHMETIC or scope.domains[index]:
         return False
     form = valuation.forms(scope).get(name)

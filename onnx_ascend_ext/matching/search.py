@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnx_ascend_ext.algebra import Form, TooLargeError, quotient
-from onnx_ascend_ext.graph.operators import VIEWS
+from onnx_ascend_ext.algebra import UNIT, Form, TooLargeError, quotient
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
 from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
-from onnx_ascend_ext.matching.sigmoids import NEGATING
+from onnx_ascend_ext.matching.structures import Plain, Proofs, Structures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from onnx_ascend_ext.algebra import Rational
     from onnx_ascend_ext.graph import Scope
     from onnx_ascend_ext.matching.binding import Bound
     from onnx_ascend_ext.matching.pattern import Pattern
@@ -33,10 +33,12 @@ class Outcome:
     """What was found in one scope.
 
     Attributes:
-        bound: the matches, in a topological order of their roots.
+        plain: the matches that their structure shows.
+        bound: the other matches.
         refused: root and reason of each place whose form is right but that cannot be replaced.
     """
 
+    plain: list[Plain] = field(default_factory=list)
     bound: list[Bound] = field(default_factory=list)
     refused: list[tuple[int, str]] = field(default_factory=list)
 
@@ -54,10 +56,11 @@ class Search:
         self._binder = Binder(valuation, proving=proving)
         self._solved: dict[int, list[Candidate]] = {}
         self._by_sum: dict[int, list[Candidate]] = {}
-        self._composites: set[Form] = set()
+        self._composites: set[tuple[Pattern, Form]] = set()
         self._live: dict[Scope, set[str]] = {}
         self._complete: set[Scope] = set()
         self._scaled: set[str] = set()
+        self._proofs = Proofs(valuation.ring, patterns) if proving else None
 
     def scan(self, scope: Scope) -> Outcome:
         """Search a scope; those around it must have been scanned before.
@@ -68,14 +71,25 @@ class Search:
         outcome = Outcome()
         live = self._live[scope] = self._captured(scope)
         constant_gradients: list[Bound] = []
+        structures = Structures(self._valuation, scope, self._proofs) if self._proofs is not None else None
         for index in self._interesting(scope, live):
             name = scope.outputs[index][0]
+            decision = structures.decide(index) if structures is not None else None
+            if isinstance(decision, Plain):
+                outcome.plain.append(decision)
+                self._valuation.make_atom(scope, name)
+                continue
+            if decision is not None:
+                if decision:
+                    live.add(name)
+                continue
             form = self._valuation.form(scope, name)
             if self._valuation.is_opaque(scope, name):
                 continue
-            self._note_composites(scope, index)
+            self._note_composites(scope, index, form)
             if not self._may_lead_to_a_match(form):
                 continue
+            self._note_constant_factor(scope, index, name)
             found = self._match(scope, index, form)
             if isinstance(found, str):
                 outcome.refused.append((index, found))
@@ -87,7 +101,8 @@ class Search:
                 self._valuation.extents.make_own(scope, name)
                 continue
             live.add(name)
-            self._note_constant_factor(scope, index, name)
+            if structures is not None:
+                structures.keep(name)
         self._add_constant_gradients(scope, outcome, constant_gradients)
         return outcome
 
@@ -110,7 +125,7 @@ class Search:
                 ):
                     continue
             elif op_type in FUNCTIONS:
-                if not self._is_complement(scope, index):
+                if not self._valuation.is_complement(scope, index):
                     continue
                 self._valuation.doubtful = True
                 if not relaxed:
@@ -134,13 +149,6 @@ class Search:
                 return True
         return False
 
-    def _is_complement(self, scope: Scope, index: int) -> bool:
-        """Whether a Sigmoid or Exp may be written for `1 - y`."""
-        if scope.op_types[index] == "Exp":
-            return True
-        source = scope.producer.get(next(iter(scope.inputs[index]), ""))
-        return source is not None and scope.op_types[source] in NEGATING
-
     def _candidates(self, base: int) -> list[Candidate]:
         """What would explain a sum in a form: the activation that solves it first, then other values."""
         found = self._solved.get(base)
@@ -151,7 +159,7 @@ class Search:
                     activation = pattern.activation_of(base)
                     if activation is None:
                         continue
-                    slope = pattern.slope(activation, base)
+                    slope = pattern.slope(activation, Form(1, ((base, 1),)))
                 except TooLargeError:
                     continue
                 found.append(Candidate(pattern, activation, slope))
@@ -179,36 +187,64 @@ class Search:
                         return True
         return False
 
-    def _note_composites(self, scope: Scope, index: int) -> None:
-        """Remember operands of a sum that are sums themselves: they may be activations."""
-        if scope.op_types[index] not in ADDITIVE:
+    def _note_composites(self, scope: Scope, index: int, form: Form) -> None:
+        """Remember the operands of a sum that may be activations although its form does not give them away.
+
+        That is so for an activation that has a constant term or a quotient in it: it can be the operand
+        that a constant is added to, or one that has a factor in common with the other operand.
+        """
+        inputs = scope.inputs[index]
+        if scope.op_types[index] not in ADDITIVE or len(inputs) != 2:
             return
         forms = self._valuation.forms(scope)
-        for name in scope.inputs[index]:
-            form = forms.get(name)
-            if (
-                form is None
-                or form in self._composites
-                or not any(base & 1 or e < 0 for base, e in form.factors)
-            ):
-                continue
-            self._composites.add(form)
-            for pattern in self._patterns:
-                try:
-                    candidate = Candidate(pattern, form, pattern.slope(form))
-                except TooLargeError:
+        left, right = forms.get(inputs[0], UNIT), forms.get(inputs[1], UNIT)
+        if left.factors and right.factors:
+            common = {base for base, _ in left.factors} & {base for base, _ in right.factors}
+            for operand in (left, right):
+                if self._is_hidden(operand) and not common.isdisjoint(base for base, _ in operand.factors):
+                    self._note_composite(operand, None, form)
+        elif left.factors or right.factors:
+            constant, operand = (right, left) if left.factors else (left, right)
+            if self._is_hidden(operand) and constant.scale:
+                if scope.op_types[index] == "Sub":
+                    operand, constant = (
+                        (operand, self._valuation.ring.negate(constant))
+                        if left.factors
+                        else (self._valuation.ring.negate(operand), constant)
+                    )
+                self._note_composite(operand, constant.scale, form)
+
+    def _is_hidden(self, form: Form) -> bool:
+        """Whether a form has a quotient or a sum with a constant term in it."""
+        ring = self._valuation.ring
+        return any(e < 0 or (base & 1 and () in ring.terms(base)) for base, e in form.factors)
+
+    def _note_composite(self, operand: Form, constant: Rational | None, total: Form) -> None:
+        """Remember an activation; `total` is `constant + operand` where there is a constant."""
+        ring = self._valuation.ring
+        for pattern in self._patterns:
+            activation, factor = operand, None
+            try:
+                if constant is not None:
+                    activation = ring.multiply(operand, Form(quotient(1, constant * pattern.rate)))
+                    factor = ring.multiply(total, Form(quotient(1, constant)))
+                key = (pattern, activation)
+                if key in self._composites or not self._exists(activation):
                     continue
-                for base, exponent in candidate.slope.factors:
-                    if base & 1 and exponent > 0:
-                        self._by_sum.setdefault(base, []).append(candidate)
+                self._composites.add(key)
+                candidate = Candidate(pattern, activation, pattern.slope(activation, factor))
+            except TooLargeError:
+                continue
+            for base, exponent in candidate.slope.factors:
+                if base & 1 and exponent > 0:
+                    self._by_sum.setdefault(base, []).append(candidate)
 
     def _note_constant_factor(self, scope: Scope, index: int, name: str) -> None:
         """Remember values that a constant was multiplied into: only those may have it as their gradient."""
         inputs = scope.inputs[index]
         forms = self._valuation.forms(scope)
-        if not self._scaled.isdisjoint(inputs):
-            self._scaled.add(name)
-        elif scope.op_types[index] in ("Mul", "Div") and any(not forms[source].factors for source in inputs):
+        product = scope.op_types[index] in ("Mul", "Div")
+        if (product and not all(forms[s].factors for s in inputs)) or not self._scaled.isdisjoint(inputs):
             self._scaled.add(name)
 
     def _match(self, scope: Scope, root: int, form: Form) -> Bound | str | None:
@@ -248,6 +284,9 @@ class Search:
         if not rest.factors and (not whole or scope.outputs[root][0] not in self._scaled):
             return None
         activations = self._binder.operands(scope, root, candidate.activation)
+        if any(operand.views for operand in activations):
+            self._complete_forms(scope)
+            activations = self._binder.operands(scope, root, candidate.activation)
         if not activations:
             return None
         if not rest.factors:
@@ -269,23 +308,31 @@ class Search:
 
     def _gradients(self, scope: Scope, root: int, form: Form) -> list[Operand]:
         found = self._binder.operands(scope, root, form)
-        if not found and (len(form.factors) > 1 or form.factors[0][0] & 1):
+        if any(operand.views for operand in found) or (not found and not self._is_atom(form)):
             self._complete_forms(scope)
             found = self._binder.operands(scope, root, form)
         return found
 
+    @staticmethod
+    def _is_atom(form: Form) -> bool:
+        return len(form.factors) == 1 and not form.factors[0][0] & 1
+
     def _complete_forms(self, scope: Scope) -> None:
-        """Compute the forms of all arithmetic of a scope, once, so that composite gradients are found."""
+        """Compute the forms of all arithmetic of a scope, once, so that composite gradients and
+        views are found."""
         if scope in self._complete:
             return
         self._complete.add(scope)
         for index in scope.order():
-            if scope.op_types[index] in ARITHMETIC - VIEWS and scope.outputs[index][0]:
+            if scope.op_types[index] in ARITHMETIC and scope.outputs[index][0]:
                 self._valuation.form(scope, scope.outputs[index][0])
 
     def _add_constant_gradients(self, scope: Scope, outcome: Outcome, found: list[Bound]) -> None:
         """Keep matches whose gradient is a constant only where no match with another gradient covers them."""
+        if not found:
+            return
         covered = {node for bound in outcome.bound for node in bound.region.nodes}
+        covered.update((scope, node) for plain in outcome.plain for node in plain.nodes)
         for bound in found:
             if covered.isdisjoint([(scope, bound.root)]):
                 outcome.bound.append(bound)

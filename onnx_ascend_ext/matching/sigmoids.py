@@ -43,6 +43,15 @@ class Sigmoids:
             return self._exp(scope, scope.outputs[index][0], argument)
         return self._sigmoid(scope, scope.outputs[index][0], argument)
 
+    def is_complement(self, scope: Scope, index: int) -> bool:
+        """Whether `1 - y` may be made of a Sigmoid or Exp node."""
+        if scope.op_types[index] == "Exp":
+            return True
+        source = scope.producer.get(next(iter(scope.inputs[index]), ""))
+        if source is None or scope.op_types[source] not in NEGATING:
+            return False
+        return self._argument(scope, scope.inputs[index][0]).negative
+
     def called(self, scope: Scope, index: int, function: Scope) -> Form | None:
         """The form of a call of a model-local function, when that is a sigmoid of one of its inputs."""
         template = self._store.forms(function)[function.output_names[0]]

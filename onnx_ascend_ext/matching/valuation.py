@@ -84,6 +84,14 @@ class Valuation(FormStore):
             self._open(opened, current, index, value)
         return self._forms[scope][name]
 
+    def calls_a_function(self, scope: Scope, index: int) -> bool:
+        """Whether a node calls a model-local function."""
+        return bool(self._functions) and scope.is_function_node(index, self._functions) is not None
+
+    def is_complement(self, scope: Scope, index: int) -> bool:
+        """Whether a node is a Sigmoid of something negative, or an Exp: `1 - y` may be made of it."""
+        return self._sigmoids.is_complement(scope, index)
+
     @staticmethod
     def _open(opened: set[tuple[Scope, str]], scope: Scope, index: int, name: str) -> None:
         """Note that a value waits for others; one that waits a second time waits for itself."""

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "acl/device.h"
 #include "c_api/json.h"
 #include "c_api/onnx_ascend_ext.h"
 #include "dispatch/kernel.h"

@@ -5,11 +5,16 @@
 namespace onnx_ascend {
 namespace {
 
-void set_addresses(const Acl& acl, const KeptExecutor& kept, const Tensor* inputs, const Tensor& output) {
-    for (size_t k = 0; k < kInputCount; ++k)
+void set_addresses(const Acl& acl, KeptExecutor& kept, const Tensor* inputs, const Tensor& output) {
+    for (size_t k = 0; k < kInputCount; ++k) {
+        if (kept.addresses[k] == inputs[k].data) continue;
         ONNX_ASCEND_CALL(acl, aclSetInputTensorAddr, kept.executor.get(), k, kept.tensors[k], inputs[k].data);
+        kept.addresses[k] = inputs[k].data;
+    }
+    if (kept.addresses[kInputCount] == output.data) return;
     ONNX_ASCEND_CALL(acl, aclSetOutputTensorAddr, kept.executor.get(), 0, kept.tensors[kInputCount],
                      output.data);
+    kept.addresses[kInputCount] = output.data;
 }
 
 void launch(const BoundKernel& kernel, uint64_t workspace_size, aclOpExecutor* executor,
@@ -48,8 +53,10 @@ void launch_new(const BoundKernel& kernel, const Tensor* inputs, const Tensor& o
     ExecutorCache& executors = stream.executors();
     if (!executors.refused(key)) {
         if (make_repeatable(acl, handle)) {
-            KeptExecutor& kept =
-                executors.insert(key, {std::move(tensors), std::move(executor), workspace_size});
+            KeptExecutor& kept = executors.insert(key, {std::move(tensors),
+                                                        std::move(executor),
+                                                        workspace_size,
+                                                        {inputs[0].data, inputs[1].data, output.data}});
             try {
                 launch(kernel, workspace_size, kept.executor.get(), stream);
             } catch (...) {

@@ -1,8 +1,7 @@
 // Where every door of the library ends: one kernel, its operands, one stream.
 #pragma once
 
-#include "dispatch/execution_stream.h"
-#include "dispatch/kernel.h"
+#include "dispatch/bound_kernel.h"
 #include "dispatch/tensor.h"
 
 namespace onnx_ascend {

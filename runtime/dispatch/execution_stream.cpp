@@ -1,8 +1,6 @@
 #include "dispatch/execution_stream.h"
 
-#include <mutex>
 #include <unordered_map>
-#include <vector>
 
 namespace onnx_ascend {
 namespace {
@@ -11,16 +9,6 @@ namespace {
 // to a number that covers the usual count of threads.
 constexpr size_t kMaxIdleStreams = 32;
 constexpr size_t kMaxRetired = 64;
-
-struct IdleStreams {
-    std::mutex mutex;
-    std::unordered_map<Device*, std::vector<std::unique_ptr<ExecutionStream>>> of_device;
-};
-
-IdleStreams& idle_streams() {
-    static IdleStreams* streams = new IdleStreams();
-    return *streams;
-}
 
 }  // namespace
 
@@ -53,26 +41,34 @@ void ExecutionStream::synchronize() {
     if (executors_.retired_count() > 0) executors_.drop_retired();
 }
 
-StreamLease::StreamLease(Device& device) : device_(device) {
-    IdleStreams& idle = idle_streams();
-    {
-        std::lock_guard<std::mutex> lock(idle.mutex);
-        auto& streams = idle.of_device[&device];
-        if (!streams.empty()) {
-            stream_ = std::move(streams.back());
-            streams.pop_back();
-        }
-    }
-    if (stream_ == nullptr) stream_ = std::make_unique<ExecutionStream>(device);
-    if (stream_->executors().retired_count() > kMaxRetired) stream_->synchronize();
+StreamPool& StreamPool::of(Device& device) {
+    // Never destroyed, like the devices.
+    static auto* mutex = new std::mutex();
+    static auto* pools = new std::unordered_map<Device*, std::unique_ptr<StreamPool>>();
+    std::lock_guard<std::mutex> lock(*mutex);
+    std::unique_ptr<StreamPool>& pool = (*pools)[&device];
+    if (pool == nullptr) pool = std::make_unique<StreamPool>(device);
+    return *pool;
 }
 
-StreamLease::~StreamLease() {
-    if (stream_->broken() || device_.acl().forked()) return;
-    IdleStreams& idle = idle_streams();
-    std::lock_guard<std::mutex> lock(idle.mutex);
-    auto& streams = idle.of_device[&device_];
-    if (streams.size() < kMaxIdleStreams) streams.push_back(std::move(stream_));
+std::unique_ptr<ExecutionStream> StreamPool::take() {
+    std::unique_ptr<ExecutionStream> stream;
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (!idle_.empty()) {
+            stream = std::move(idle_.back());
+            idle_.pop_back();
+        }
+    }
+    if (stream == nullptr) return std::make_unique<ExecutionStream>(device_);
+    if (stream->executors().retired_count() > kMaxRetired) stream->synchronize();
+    return stream;
+}
+
+void StreamPool::give_back(std::unique_ptr<ExecutionStream> stream) {
+    if (stream->broken()) return;
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_.size() < kMaxIdleStreams) idle_.push_back(std::move(stream));
 }
 
 }  // namespace onnx_ascend

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "acl/device.h"
 #include "dispatch/executor_cache.h"
@@ -36,12 +38,29 @@ class ExecutionStream {
     bool broken_ = false;
 };
 
-// An execution stream out of a pool of its device, for calls that bring none. Given back when the lease ends,
-// unless it is broken.
+// The execution streams of a device that nobody is using.
+class StreamPool {
+  public:
+    // The one of the device; lives as long as the process.
+    static StreamPool& of(Device& device);
+
+    explicit StreamPool(Device& device) : device_(device) {}
+
+    // A stream from the pool, or a new one. The device must be current in the calling thread.
+    std::unique_ptr<ExecutionStream> take();
+    void give_back(std::unique_ptr<ExecutionStream> stream);
+
+  private:
+    Device& device_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<ExecutionStream>> idle_;
+};
+
+// A stream for a call that brings none. Given back when the lease ends, unless the stream is broken.
 class StreamLease {
   public:
-    explicit StreamLease(Device& device);
-    ~StreamLease();
+    explicit StreamLease(StreamPool& pool) : pool_(pool), stream_(pool.take()) {}
+    ~StreamLease() { pool_.give_back(std::move(stream_)); }
     StreamLease(const StreamLease&) = delete;
     StreamLease& operator=(const StreamLease&) = delete;
 
@@ -49,7 +68,7 @@ class StreamLease {
     ExecutionStream* operator->() const { return stream_.get(); }
 
   private:
-    Device& device_;
+    StreamPool& pool_;
     std::unique_ptr<ExecutionStream> stream_;
 };
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "acl/api.h"
 #include "dispatch/layout.h"
 
 namespace onnx_ascend {
@@ -72,6 +73,7 @@ struct KeptExecutor {
     OperandTensors tensors;  // the executor refers to them, so it goes first
     Executor executor;
     uint64_t workspace_size;
+    std::array<void*, kOperandCount> addresses;  // that its tensors have now
 };
 
 // Belongs to one stream and is used by one thread at a time. The least recently used entry makes room for a

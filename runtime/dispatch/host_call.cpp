@@ -130,7 +130,7 @@ void call_on_host(const BoundKernel& kernel, const Tensor* inputs, const Tensor&
     if (output.elements() == 0) return;
     Device& device = kernel.device();
     const DeviceScope scope(device);
-    const StreamLease stream(device);
+    const StreamLease stream(kernel.streams());
     if (device.acl().shares_memory())
         call_in_shared_memory(kernel, inputs, output, *stream);
     else

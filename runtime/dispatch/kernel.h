@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "acl/device.h"
 #include "dispatch/dtype.h"
 #include "dispatch/soc.h"
 
@@ -43,25 +42,5 @@ std::string unsupported_reason(const Kernel& kernel, const std::string& soc_name
 
 // Empty when operands of this type, coalesced to `rank` dimensions, are within the kernel's limits.
 std::string rank_reason(const Kernel& kernel, DType dtype, int32_t rank, bool broadcast);
-
-// A kernel on a device, its symbols looked up. Throws Unavailable or InvalidArgument when that cannot be.
-class BoundKernel {
-  public:
-    using GetWorkspaceSize = decltype(&::aclnnSigmoidBackwardGetWorkspaceSize);
-    using Run = decltype(&::aclnnSigmoidBackward);
-
-    BoundKernel(const Kernel& kernel, Device& device);
-
-    const Kernel& kernel() const { return *kernel_; }
-    Device& device() const { return *device_; }
-    GetWorkspaceSize get_workspace_size() const { return get_workspace_size_; }
-    Run run() const { return run_; }
-
-  private:
-    const Kernel* kernel_;
-    Device* device_;
-    GetWorkspaceSize get_workspace_size_;
-    Run run_;
-};
 
 }  // namespace onnx_ascend

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "acl/error.h"
+
 namespace onnx_ascend {
 namespace {
 

@@ -68,8 +68,8 @@ enum OrtErrorCode {
     ORT_OK = 0,
     ORT_FAIL = 1,
     ORT_INVALID_ARGUMENT = 2,
-    ORT_NOT_IMPLEMENTED = 9,
-    ORT_EP_FAIL = 11
+    ORT_ENGINE_ERROR = 5,
+    ORT_RUNTIME_EXCEPTION = 6,
 };
 
 enum OrtLoggingLevel {

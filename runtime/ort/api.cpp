@@ -74,13 +74,14 @@ OrtStatus* Ort::current_exception_status() const noexcept {
     } catch (const InvalidArgument& error) {
         return api_.CreateStatus(ORT_INVALID_ARGUMENT, error.what());
     } catch (const Error& error) {
-        return api_.CreateStatus(ORT_EP_FAIL, error.what());
+        // Not ORT_EP_FAIL: on that, a Python session moves to the CPU unasked and goes on.
+        return api_.CreateStatus(ORT_ENGINE_ERROR, error.what());
     } catch (const std::bad_alloc&) {
-        return api_.CreateStatus(ORT_EP_FAIL, "the host has no memory left");
+        return api_.CreateStatus(ORT_RUNTIME_EXCEPTION, "the host has no memory left");
     } catch (const std::exception& error) {
-        return api_.CreateStatus(ORT_EP_FAIL, error.what());
+        return api_.CreateStatus(ORT_RUNTIME_EXCEPTION, error.what());
     } catch (...) {
-        return api_.CreateStatus(ORT_EP_FAIL, "an unknown exception");
+        return api_.CreateStatus(ORT_RUNTIME_EXCEPTION, "an unknown exception");
     }
 }
 

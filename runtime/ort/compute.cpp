@@ -65,7 +65,7 @@ void NodeCompute::run(OrtKernelContext* context, const Tensor* inputs, const Ten
             return;
         }
     }
-    const StreamLease stream(device);
+    const StreamLease stream(kernel_.streams());
     dispatch(kernel_, inputs, output, *stream);
     stream->synchronize();
 }

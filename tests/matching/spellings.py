@@ -138,7 +138,9 @@ class Speller:
         """A value in another spelling of the same number."""
         if not depth:
             return value
-        way = self.draw(["plain"] * 8 + ["identity", "negneg", "one", "zero", "inverse", "pow", "half", "sum"])
+        way = self.draw(
+            ["plain"] * 8 + ["identity", "negneg", "one", "zero", "inverse", "pow", "half", "sum"]
+        )
         if way == "identity":
             return self.node("Identity", value)
         if way == "negneg":

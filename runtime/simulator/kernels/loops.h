@@ -53,7 +53,6 @@ struct ConversionLoops {
     ConversionLoop float64_to_bfloat16;
     ConversionLoop float32_to_complex64;
     ConversionLoop float64_to_complex128;
-    ConversionLoop copy_past_caches;  // bytes; for results that nobody reads soon
 };
 
 struct InstructionSetLoops {

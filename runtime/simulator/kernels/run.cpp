@@ -10,15 +10,12 @@
 namespace onnx_ascend::simulator {
 namespace {
 
-constexpr int64_t chunk = 512;
-constexpr size_t widest_element = 16;
+constexpr size_t room_bytes = 8192;
 // Work below this many bytes is done before another thread has woken up.
 constexpr int64_t parallel_bytes = int64_t{2} << 20;
-// Results above this size would only push other data out of the caches.
-constexpr int64_t streaming_bytes = int64_t{8} << 20;
 
 struct Room {
-    alignas(64) std::byte bytes[chunk * widest_element];
+    alignas(64) std::byte bytes[room_bytes];
 };
 
 template <typename Element>
@@ -130,12 +127,11 @@ class Output {
         : view_(static_cast<std::byte*>(view)),
           size_(element_size(plan.types[operand_count - 1])),
           contiguous_(plan.contiguous(operand_count - 1)),
-          streaming_(contiguous_ && plan.count * static_cast<int64_t>(size_) >= streaming_bytes),
           conversion_(plan.promoted, plan.types[operand_count - 1]),
           walker_(plan.rank, plan.extent, plan.stride[operand_count - 1], start),
           position_(start) {}
 
-    bool direct() const noexcept { return contiguous_ && conversion_.is_identity() && !streaming_; }
+    bool direct() const noexcept { return contiguous_ && conversion_.is_identity(); }
 
     // Where the kernel may write the next chunk.
     void* room() noexcept {
@@ -158,11 +154,6 @@ class Output {
   private:
     void store(const std::byte* elements, int64_t count) {
         const auto size = static_cast<int64_t>(size_);
-        if (streaming_) {
-            loops().conversions.copy_past_caches(elements, view_ + position_ * size,
-                                                 static_cast<size_t>(count) * size_);
-            return;
-        }
         if (contiguous_) {
             std::memcpy(view_ + position_ * size, elements, static_cast<size_t>(count) * size_);
             return;
@@ -177,7 +168,6 @@ class Output {
     std::byte* const view_;
     const size_t size_;
     const bool contiguous_;
-    const bool streaming_;
     const Conversion conversion_;
     StridedWalker walker_;
     int64_t position_;
@@ -186,13 +176,21 @@ class Output {
     Room scratch_;
 };
 
+// As many elements as fit into a room in every type that they pass through; conversions pass through at most
+// the wider of their two ends.
+int64_t chunk_of(const Plan& plan) {
+    size_t widest = element_size(plan.promoted);
+    for (const aclDataType type : plan.types) widest = std::max(widest, element_size(type));
+    return static_cast<int64_t>(room_bytes / widest);
+}
+
 void run_range(const Plan& plan, void* const (&views)[operand_count], int64_t begin, int64_t end) {
     const FloatEnvironment environment;
     const BinaryLoop loop = (loops().*(plan.kernel->loops)).of(plan.promoted);
     Input a(plan, 0, views[0], begin);
     Input b(plan, 1, views[1], begin);
     Output out(plan, views[2], begin);
-    const int64_t step = a.direct() && b.direct() && out.direct() ? end - begin : chunk;
+    const int64_t step = a.direct() && b.direct() && out.direct() ? end - begin : chunk_of(plan);
     for (int64_t position = begin; position < end; position += step) {
         const int64_t count = std::min(step, end - position);
         const void* of_a = a.next(count);
@@ -211,7 +209,7 @@ void run(const Plan& plan, void* const (&views)[operand_count]) {
         run_range(plan, views, 0, plan.count);
         return;
     }
-    parallel_for(plan.count, std::max<int64_t>(parallel_bytes / 4 / bytes_per_element, chunk),
+    parallel_for(plan.count, parallel_bytes / 4 / bytes_per_element,
                  [&](int64_t begin, int64_t end) { run_range(plan, views, begin, end); });
 }
 

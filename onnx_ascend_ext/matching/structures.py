@@ -1,0 +1,289 @@
+"""Decides small structures of nodes once: what holds for opaque leaves holds for any values in their place.
+
+A large graph spells its gradients in very few ways. The structure of nodes that a sum starts is a key,
+`Mul(0, Mul(1, Sub(one, 1)))`, in which numbers stand for leaves. The algebra proves each key once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from onnx_ascend_ext.algebra import Form, TooLargeError
+from onnx_ascend_ext.graph.tensors import FLOAT_TYPES
+from onnx_ascend_ext.matching.operators import ARITHMETIC, CONSTANTS, FUNCTIONS, near_integer
+from onnx_ascend_ext.matching.sigmoids import NEGATING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from onnx_ascend_ext.algebra import Rational, Ring
+    from onnx_ascend_ext.graph import Scope
+    from onnx_ascend_ext.matching.pattern import Pattern
+    from onnx_ascend_ext.matching.valuation import Valuation
+
+MAX_LEAVES = 3
+"""How many leaves a structure may have."""
+
+_MAX_NODES = 8
+_DECIDED = frozenset({"Add", "Sub", "Mul"})
+
+# What a name can be: a value that nothing more is known of, a Sigmoid, a result of arithmetic that may hold
+# more than the structure shows, or something that structures do not deal with.
+_OPAQUE, _SIGMOID, _COMPUTED, _OTHER = range(4)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the algebra says about a structure.
+
+    Attributes:
+        number: names the structure in the keys of larger ones.
+        form: its form over the leaves' stand-ins.
+        live: whether it has the factor of a slope at one of its leaves.
+        partial: whether it is a kernel times something else, so that more has to be weighed.
+        pattern: the kernel that computes it, or None.
+        gradient: the leaf that is the kernel's gradient.
+        activation: the leaf that is its activation.
+    """
+
+    number: int
+    form: Form
+    live: bool = False
+    partial: bool = False
+    pattern: Pattern | None = None
+    gradient: int = -1
+    activation: int = -1
+
+
+class Proofs:
+    """The proofs of all structures that have been met, by their keys."""
+
+    def __init__(self, ring: Ring, patterns: Sequence[Pattern]) -> None:
+        self._ring = ring
+        self._patterns = patterns
+        self._stand_ins = [ring.atom() for _ in range(MAX_LEAVES)]
+        self._proofs: list[Proof] = []
+        self._by_key: dict[tuple[Hashable, ...], Proof | None] = {}
+
+    def of(self, key: tuple[Hashable, ...]) -> Proof | None:
+        """The proof of a structure, or None when its form exceeds the bounds.
+
+        Args:
+            key: the operator, then for each operand the number of a leaf, a constant as a tuple of one, or
+                the number of a structure followed by the leaves that its own leaves are.
+        """
+        if key not in self._by_key:
+            try:
+                self._by_key[key] = self._prove(key)
+            except TooLargeError:
+                self._by_key[key] = None
+        return self._by_key[key]
+
+    def _prove(self, key: tuple[Hashable, ...]) -> Proof:
+        ring = self._ring
+        left, right = (self._operand(operand) for operand in key[1:])
+        if key[0] == "Mul":
+            form = ring.multiply(left, right)
+        else:
+            form = ring.add(left, right if key[0] == "Add" else ring.negate(right))
+        proof = self._matched(form)
+        self._proofs.append(proof)
+        return proof
+
+    def _operand(self, operand: Hashable) -> Form:
+        if isinstance(operand, int):
+            return Form(1, ((self._stand_ins[operand], 1),))
+        if not isinstance(operand, tuple):
+            raise TypeError(f"no operand of a structure: {operand!r}")
+        if len(operand) == 1:
+            return Form(operand[0])
+        number, *places = operand
+        image = {self._stand_ins[i]: Form(1, ((self._stand_ins[p], 1),)) for i, p in enumerate(places)}
+        return self._ring.substitute(self._proofs[number].form, image.__getitem__)
+
+    def _matched(self, form: Form) -> Proof:
+        ring, number = self._ring, len(self._proofs)
+        leaf_of = {((atom, 1),): leaf for leaf, atom in enumerate(self._stand_ins)}
+        live = partial = False
+        for base, exponent in form.factors:
+            if not ring.is_sum(base) or exponent < 1:
+                continue
+            for pattern in self._patterns:
+                activation = pattern.activation_of(base)
+                if activation is None or activation.scale != 1 or activation.factors not in leaf_of:
+                    continue
+                live = True
+                rest = ring.divide(form, pattern.slope(activation, Form(1, ((base, 1),))))
+                if rest.scale == 1 and rest.factors in leaf_of:
+                    gradient, place = leaf_of[rest.factors], leaf_of[activation.factors]
+                    return Proof(number, form, True, False, pattern, gradient, place)
+                partial |= bool(rest.factors) and all(power > 0 for _, power in rest.factors)
+        return Proof(number, form, live, partial)
+
+
+class Plain(NamedTuple):
+    """A match of a structure whose leaves are the kernel's operands.
+
+    Attributes:
+        pattern: the kernel's pattern.
+        scope: where it lies.
+        root: index of the node that is replaced.
+        gradient: name of the gradient.
+        activation: name of the activation.
+        nodes: indices of the nodes of the structure.
+    """
+
+    pattern: Pattern
+    scope: Scope
+    root: int
+    gradient: str
+    activation: str
+    nodes: tuple[int, ...]
+
+
+class _Part(NamedTuple):
+    number: int
+    leaves: tuple[str, ...]
+    nodes: tuple[int, ...]
+
+
+# What a name can be, other than a constant: a value that nothing more is known of, a Sigmoid, a result of
+# arithmetic that may hold more than the structure shows, or something that structures do not deal with.
+_OPAQUE, _SIGMOID, _COMPUTED, _OTHER = range(4)
+Kind: TypeAlias = "int | tuple[Rational]"
+
+
+class Structures:
+    """The structures of one scope."""
+
+    def __init__(self, valuation: Valuation, scope: Scope, proofs: Proofs) -> None:
+        self._valuation = valuation
+        self._scope = scope
+        self._proofs = proofs
+        self._parts: dict[str, _Part] = {}
+        self._undecided: dict[str, _Part] = {}
+        self._kinds: dict[str, Kind] = {}
+        self._rescaled: frozenset[str] | None = None
+
+    def decide(self, index: int) -> Plain | bool | None:
+        """What a node is: a match, live or not, or None when its structure does not tell.
+
+        Args:
+            index: a node of the default domain with one output.
+        """
+        scope = self._scope
+        op_type, inputs = scope.op_types[index], scope.inputs[index]
+        if op_type not in _DECIDED or len(inputs) != 2:
+            return None
+        leaves: list[str] = []
+        nodes: tuple[int, ...] = (index,)
+        key: list[Hashable] = [op_type]
+        for name in inputs:
+            part = self._parts.get(name)
+            if part is not None:
+                nodes += part.nodes
+                key.append((part.number, *[_place(leaves, leaf) for leaf in part.leaves]))
+                continue
+            kind = self._kinds.get(name)
+            if kind is None:
+                kind = self._kinds[name] = self._kind(name)
+            if isinstance(kind, tuple):
+                if op_type == "Mul":
+                    return None
+                key.append(kind)
+            elif kind == _OTHER:
+                return None
+            else:
+                key.append(_place(leaves, name))
+        if len(leaves) > MAX_LEAVES or len(nodes) > _MAX_NODES:
+            return None
+        proof = self._proofs.of(tuple(key))
+        if proof is None:
+            return None
+        if len(nodes) > 2 and inputs[0] == inputs[1]:
+            nodes = tuple(dict.fromkeys(nodes))
+        if proof.pattern is not None:
+            if len(leaves) == 2 and len(nodes) == len(set(nodes)) > 2:
+                gradient, activation = leaves[proof.gradient], leaves[proof.activation]
+                return Plain(proof.pattern, scope, index, gradient, activation, nodes)
+            return None
+        part = _Part(proof.number, tuple(leaves), nodes)
+        if proof.partial or not self._are_opaque(leaves, live=proof.live):
+            self._undecided[scope.outputs[index][0]] = part
+            return None
+        if proof.live:
+            self._parts[scope.outputs[index][0]] = part
+        return proof.live
+
+    def keep(self, name: str) -> None:
+        """Take a value that was found to be live otherwise as a part of larger structures."""
+        part = self._undecided.pop(name, None)
+        if part is not None:
+            self._parts[name] = part
+
+    def _are_opaque(self, leaves: list[str], *, live: bool) -> bool:
+        """Whether leaves hold no more than the structure shows, so that the proof says all."""
+        sigmoids = 0
+        for leaf in leaves:
+            kind = self._kinds[leaf]
+            if kind == _COMPUTED:
+                return False
+            sigmoids += kind == _SIGMOID
+        if sigmoids > 1:
+            return False
+        return live or self._is_never_rescaled(leaves)
+
+    def _is_never_rescaled(self, leaves: list[str]) -> bool:
+        """Whether no other value is a multiple of a leaf: such a value can be an activation."""
+        if self._rescaled is None:
+            scope = self._scope
+            names: set[str] = set()
+            for index, op_type in enumerate(scope.op_types):
+                if op_type == "Neg" or (op_type in ("Mul", "Div") and self._has_constant(index)):
+                    names.update(scope.inputs[index])
+            self._rescaled = frozenset(names)
+        return self._rescaled.isdisjoint(leaves)
+
+    def _has_constant(self, index: int) -> bool:
+        scope = self._scope
+        for name in scope.inputs[index]:
+            producer = scope.producer.get(name)
+            if producer is None:
+                if name not in scope.input_set or name in scope.initializers:
+                    return True
+            elif scope.op_types[producer] in CONSTANTS or scope.op_types[producer] in ARITHMETIC:
+                return True
+        return False
+
+    def _kind(self, name: str) -> Kind:
+        scope = self._scope
+        index = scope.producer.get(name)
+        if index is None and not (name in scope.initializers or name in scope.input_set):
+            return _OTHER
+        op_type = "" if index is None else scope.op_types[index]
+        if index is None or op_type in CONSTANTS or op_type in ARITHMETIC:
+            constant = self._valuation.constants.uniform(scope, name)
+            if constant is not None:
+                plain = not constant.variable and not constant.extent and not near_integer(constant.value)
+                return (constant.value,) if plain and constant.element_type in FLOAT_TYPES else _OTHER
+        if index is None:
+            return _OPAQUE
+        if self._valuation.calls_a_function(scope, index):
+            return _OTHER
+        if scope.domains[index]:
+            return _OPAQUE
+        if op_type in ARITHMETIC:
+            return _COMPUTED
+        if op_type in FUNCTIONS:
+            source = scope.producer.get(next(iter(scope.inputs[index]), ""))
+            negative = source is not None and scope.op_types[source] in NEGATING
+            return _OTHER if op_type == "Exp" or negative else _SIGMOID
+        return _OTHER if op_type in CONSTANTS else _OPAQUE
+
+
+def _place(leaves: list[str], name: str) -> int:
+    """The place of a name among the leaves, which it is added to where it is new."""
+    if name not in leaves:
+        leaves.append(name)
+    return leaves.index(name)

@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from searching import main_graph, only, reasons, results, search
+from spellings import Speller
+from values import all_values, check
+
+RNG = np.random.default_rng(7)
+
+
+def feeds(rows=3):
+    return {
+        "g": RNG.normal(size=(rows, 4)).astype(np.float32),
+        "x": RNG.normal(scale=3, size=(rows, 4)).astype(np.float32),
+    }
+
+
+SLOPE = "y = Sigmoid(x) s = Sub(one, y) "
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "m = Mul(y, s) r = Mul(g, m)",
+        "m = Mul(s, y) r = Mul(m, g)",
+        "m = Mul(g, y) r = Mul(m, s)",
+        "m = Mul(y, g) r = Mul(s, m)",
+        "m = Mul(g, s) r = Mul(m, y)",
+        "m = Mul(s, g) r = Mul(y, m)",
+    ],
+)
+def test_the_literal_product_is_found_in_every_order(nodes):
+    model = main_graph(SLOPE + nodes)
+    site = only(model)
+    assert dict(site.match.inputs) == {"grad_output": "g", "output": "y"}
+    assert site.match.origin == "algebra"
+    assert site.match.proven_sigmoid
+    assert [site.scope.op_types[index] for index in site.covered] == ["Sub", "Mul", "Mul"]
+    assert site.root == site.covered[-1]
+    check(site, all_values(model, feeds()))
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "q = Mul(y, y) s = Sub(y, q) r = Mul(g, s)",
+        "n = Neg(y) s = Add(one, n) m = Mul(s, y) r = Mul(m, g)",
+        "s = Sub(y, one) n = Neg(s) m = Mul(n, y) r = Mul(m, g)",
+        "s = Sub(y, one) m = Mul(s, y) n = Neg(g) r = Mul(m, n)",
+        "s = Sub(y, one) m = Mul(s, y) d = Mul(m, g) r = Neg(d)",
+        "a = Mul(g, y) b = Mul(a, y) r = Sub(a, b)",
+        "a = Mul(g, y) b = Sub(g, a) r = Mul(b, y)",
+        "two = Constant<value_int: int = 2>() q = Pow(y, two) s = Sub(y, q) r = Mul(g, s)",
+        "s = Sub(one, y) i = Reciprocal(y) d = Mul(g, s) r = Div(d, i)",
+        "s = Sub(one, y) i = Reciprocal(s) d = Mul(g, y) r = Div(d, i)",
+        "n = Neg(y) s = Sum(n, one) m = Mul(s, y) r = Mul(g, m)",
+        "a = Mul(g, y) q = Mul(y, y) n = Neg(q) b = Mul(n, g) r = Sum(b, a)",
+        "i = Identity(y) s = Sub(one, i) j = Identity(s) m = Mul(y, j) k = Identity(m) r = Mul(g, k)",
+        "z = Add(y, x) w = Sub(z, x) s = Sub(one, w) m = Mul(y, s) r = Mul(g, m)",
+    ],
+)
+def test_other_spellings_of_the_arithmetic_are_found(nodes):
+    model = main_graph("y = Sigmoid(x) " + nodes)
+    site = only(model)
+    assert dict(site.match.inputs) == {"grad_output": "g", "output": "y"}
+    check(site, all_values(model, feeds()))
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "s = Sub(y, one) m = Mul(s, y) r = Mul(m, g)",
+        "s = Sub(one, g) m = Mul(s, y) r = Mul(m, x)",
+        "s = Add(one, y) m = Mul(s, y) r = Mul(m, g)",
+        "s = Sub(one, y) m = Mul(s, s) r = Mul(m, g)",
+        "q = Mul(y, y) s = Sub(one, q) r = Mul(g, s)",
+        "q = Mul(y, y) s = Sub(one, q) m = Mul(s, y) r = Mul(g, m)",
+        "q = Mul(y, y) c = Mul(q, y) s = Sub(y, c) r = Mul(g, s)",
+        "s = Sub(one, y) m = Mul(s, y) r = Add(m, g)",
+        "s = Sub(one, y) m = Div(s, y) r = Mul(m, g)",
+        "s = Sub(one, y) r = Mul(s, y)",
+        "s = Sub(one, y) m = Mul(s, y) r = Mul(m, one)",
+        "a = Mul(g, y) b = Mul(x, y) c = Mul(b, y) r = Sub(a, c)",
+        "h = Constant<value_float: float = 0.5>() s = Sub(h, y) m = Mul(s, y) r = Mul(m, g)",
+        "t = Tanh(x) s = Sub(one, t) m = Mul(s, y) r = Mul(m, g)",
+        "s = Sub(one, y) a = Abs(s) m = Mul(a, y) r = Mul(m, g)",
+        "h = Constant<value_float: float = 2.5>() q = Pow(y, h) s = Sub(y, q) r = Mul(g, s)",
+    ],
+)
+def test_what_is_no_gradient_is_not_matched(nodes):
+    assert results(main_graph("y = Sigmoid(x) " + nodes)) == []
+
+
+def test_a_gradient_times_minus_one_is_named_but_not_converted():
+    model = main_graph("y = Sigmoid(x) s = Sub(y, one) m = Mul(s, y) r = Mul(m, g)")
+    ((node, reason),) = reasons(model)
+    assert node == "Mul(r)"
+    assert "-1 times the gradient" in reason
+
+
+def test_the_smallest_node_wins_when_the_product_goes_on():
+    model = main_graph(
+        SLOPE + "m = Mul(y, s) d = Mul(a, m) r = Mul(d, g)",
+        inputs="float[N,4] g, float[N,4] x, float[N,4] a",
+    )
+    site = only(model)
+    assert (site.result, site.operands) == ("d", ("a", "y"))
+
+
+def test_factors_without_a_value_of_their_own_are_split_off():
+    model = main_graph(
+        SLOPE + "p = Mul(a, y) q = Mul(p, g) r = Mul(q, s)", inputs="float[N,4] g, float[N,4] x, float[N,4] a"
+    )
+    site = only(model)
+    assert site.result == "r"
+    assert {site.operands[0], *site.factors} == {"a", "g"}
+    check(site, all_values(model, {**feeds(), "a": RNG.normal(size=(3, 4)).astype(np.float32)}))
+
+
+def test_a_composite_gradient_is_found_wherever_it_is_computed():
+    model = main_graph(
+        SLOPE + "p = Mul(a, y) ag = Mul(g, a) q = Mul(p, g) d = Mul(q, s) r = Add(d, ag)",
+        inputs="float[N,4] g, float[N,4] x, float[N,4] a",
+    )
+    site = only(model)
+    assert (site.result, site.operands, site.factors) == ("d", ("ag", "y"), ())
+
+
+def test_a_gradient_that_is_computed_later_is_not_used():
+    model = main_graph(
+        SLOPE + "p = Mul(a, y) q = Mul(p, g) d = Mul(q, s) ag = Mul(g, a) r = Add(d, ag)",
+        inputs="float[N,4] g, float[N,4] x, float[N,4] a",
+    )
+    assert only(model).factors != ()
+
+
+@pytest.mark.parametrize("constant", [2.0, -1.0, 0.1, -3.0])
+def test_a_constant_factor_is_split_off_where_that_saves_nodes(constant):
+    model = main_graph(
+        f"c = Constant<value_float: float = {constant}>() "
+        + SLOPE
+        + "p = Mul(c, y) q = Mul(p, g) r = Mul(q, s)"
+    )
+    site = only(model)
+    assert (site.result, site.operands) == ("r", ("g", "y"))
+    assert float(site.scale) == np.float32(constant)
+    check(site, all_values(model, feeds()))
+
+
+def test_a_constant_tensor_is_a_gradient_too():
+    model = main_graph(
+        SLOPE + "m = Mul(y, s) r = Mul(c, m)", constants=", float[1,4] c = {0.5, 0.5, 0.5, 0.5}"
+    )
+    site = only(model)
+    assert (site.result, site.operands) == ("r", ("c", "y"))
+    check(site, all_values(model, feeds()))
+
+
+def test_a_constant_factor_does_not_hide_the_gradient_behind_it():
+    model = main_graph(
+        SLOPE + "m = Mul(y, s) n = Mul(c, m) r = Mul(g, n)", constants=", float[1,4] c = {0.5, 0.5, 0.5, 0.5}"
+    )
+    site = only(model)
+    assert (site.result, site.operands[1]) == ("r", "y")
+    check(site, all_values(model, feeds()))
+
+
+def test_a_zero_gradient_is_a_gradient():
+    model = main_graph(
+        SLOPE + "z = Mul(g, zeros) m = Mul(y, s) r = Mul(z, m)", constants=", float[4] zeros = {0, 0, 0, 0}"
+    )
+    assert only(model).operands == ("z", "y")
+
+
+@pytest.mark.parametrize(
+    ("activation", "names"),
+    [
+        ("y = Mul(a, b)", "ab"),
+        ("u = Mul(a, b) v = Mul(c, e) y = Add(u, v)", "abce"),
+        ("t = Tanh(a) h = Constant<value_float: float = 0.5>() u = Mul(t, h) y = Add(u, h)", "a"),
+        ("i = Reciprocal(a) y = Mul(i, b)", "ab"),
+        ("y = Sub(one, a)", "a"),
+    ],
+)
+@pytest.mark.parametrize(
+    "gradient",
+    [
+        "s = Sub(one, y) m = Mul(s, y) r = Mul(g, m)",
+        "s = Sub(one, y) m = Mul(g, y) r = Mul(m, s)",
+        "q = Mul(y, y) s = Sub(y, q) r = Mul(g, s)",
+    ],
+)
+def test_the_activation_may_be_a_composite_value(activation, names, gradient):
+    inputs = ", ".join(f"float[N,4] {name}" for name in "g" + names)
+    model = main_graph(f"{activation} {gradient}", inputs=inputs)
+    site = only(model)
+    assert site.operands[0] == "g"
+    assert not site.match.proven_sigmoid
+    values = {name: RNG.uniform(0.1, 0.9, size=(3, 4)).astype(np.float32) for name in "g" + names}
+    check(site, all_values(model, values))
+
+
+def test_a_distributed_composite_gradient_is_found():
+    model = main_graph(
+        "t = Add(g, x) a = Mul(g, y) b = Mul(x, y) c = Mul(a, y) d = Mul(b, y) "
+        "e = Add(a, b) f = Sub(e, c) k = Sub(f, d) r = Add(k, t)",
+        inputs="float[N,4] g, float[N,4] x, float[N,4] y",
+    )
+    site = only(model)
+    assert (site.result, site.operands) == ("k", ("t", "y"))
+
+
+def test_a_saved_activation_needs_no_proof():
+    model = main_graph("s = Sub(one, y) m = Mul(s, y) r = Mul(g, m)", inputs="float[N,4] g, float[N,4] y")
+    assert not only(model).match.proven_sigmoid
+
+
+def test_one_slope_serves_many_gradients():
+    inputs = ", ".join(f"float[N,4] g{i}" for i in range(5))
+    uses = " ".join(f"r{i} = Mul(g{i}, m)" for i in range(5))
+    outputs = ", ".join(f"float[N,4] r{i}" for i in range(5))
+    model = main_graph(SLOPE + "m = Mul(y, s) " + uses, inputs=f"float[N,4] x, {inputs}", outputs=outputs)
+    sites, _ = search(model)
+    assert [site.operands for site in sites] == [(f"g{i}", "y") for i in range(5)]
+
+
+def test_gradients_follow_each_other():
+    model = main_graph(
+        "y = Sigmoid(x) z = Sigmoid(y) s = Sub(one, z) m = Mul(s, z) d = Mul(g, m) "
+        "t = Sub(one, y) n = Mul(t, y) r = Mul(d, n)"
+    )
+    sites, _ = search(model)
+    assert [(site.result, site.operands) for site in sites] == [("d", ("g", "z")), ("r", ("d", "y"))]
+
+
+def test_integers_are_not_converted():
+    inputs = "int64[N,4] g, int64[N,4] y"
+    model = main_graph(
+        "i = Constant<value_int: int = 1>() s = Sub(i, y) m = Mul(s, y) r = Mul(g, m)",
+        inputs=inputs,
+        outputs="int64[N,4] r",
+    )
+    assert results(model) == []
+
+
+SPELLER_TYPES = ["float", "float", "float16", "double"]
+
+
+def assert_found(draw, seed):
+    speller = Speller(draw, draw(SPELLER_TYPES), draw([0, 1, 2]))
+    model = speller.model(speller.gradient())
+    site = only(model)
+    check(site, all_values(model, speller.feeds(np.random.default_rng(seed))))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_every_random_spelling_is_found_and_has_its_value(data):
+    assert_found(lambda choices: data.draw(st.sampled_from(choices)), 0)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_seeded_spellings_are_found_and_have_their_values(seed):
+    assert_found(random.Random(seed).choice, seed)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_random_spelling_with_another_constant_is_not_found(seed):
+    draw = random.Random(seed).choice
+    wrong = draw([1 + 2**-20, 1 - 2**-20, 1.5, 0.25, -3])
+
+    class Wrong(Speller):
+        def complement(self):
+            return self.node("Sub", self.initializer(wrong, self.numpy), self.y())
+
+    speller = Wrong(draw, draw(["float", "double"]), draw([0, 1, 2]))
+    factors = ["g", speller.disguised(speller.y()), speller.complement()]
+    assert results(speller.model(speller.product(factors))) == []
