@@ -26,6 +26,7 @@ LAYERS: dict[str, set[str]] = {
     "direct_call": {"errors", "native"},
     "sessions": {"errors", "catalog", "native"},
     "verification": {"errors", "catalog", "native", "sessions", "conversion"},
+    "training": {"errors", "catalog", "sessions", "model_files", "conversion"},
     "diagnosis": {"errors", "native", "sessions"},
 }
 
