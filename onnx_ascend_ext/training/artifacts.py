@@ -86,7 +86,6 @@ class TrainingRoles:
         gradients: for each trainable parameter, in order, the value that is its gradient.
         frozen: names of the other parameters among the inputs.
         loss: name of the output that is the loss.
-        outputs: names of the further outputs that are no flags of accumulators.
         accumulators: positions of the accumulating nodes.
         bookkeeping: names of the inputs that only these nodes read.
     """
@@ -95,7 +94,6 @@ class TrainingRoles:
     gradients: Mapping[str, str]
     frozen: Sequence[str]
     loss: str
-    outputs: Sequence[str]
     accumulators: frozenset[int]
     bookkeeping: frozenset[str]
 
@@ -140,7 +138,6 @@ def training_roles(model: onnx.ModelProto, checkpoint: Checkpoint) -> TrainingRo
         gradients={name: gradients[name] for name in inputs if name in gradients},
         frozen=[name for name in inputs if name in parameters and name not in gradients],
         loss=outputs[0],
-        outputs=outputs[1:],
         accumulators=frozenset(accumulators),
         bookkeeping=frozenset(bookkeeping),
     )

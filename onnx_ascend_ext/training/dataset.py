@@ -14,9 +14,35 @@ import numpy.typing as npt
 
 from onnx_ascend_ext.errors import ModelError
 from onnx_ascend_ext.model_files.wording import reason, shown
+from onnx_ascend_ext.sessions.values import dtype_of
 
 Array = npt.NDArray[Any]
 Batch = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class BatchInput:
+    """One array of a batch, as a model takes it.
+
+    Attributes:
+        name: of the input.
+        dtype: of the array.
+        shape: its dimensions, None for one of any size; the first counts the examples.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...]
+
+    @classmethod
+    def of_session(cls, value: Any) -> BatchInput:
+        """The description of one of `get_inputs()` of an `onnxruntime.InferenceSession`.
+
+        Raises:
+            BackendError: the input is no dense tensor.
+        """
+        shape = (size if isinstance(size, int) and size >= 0 else None for size in value.shape)
+        return cls(value.name, dtype_of(value.type), tuple(shape))
 
 
 @dataclass(frozen=True)
@@ -51,18 +77,18 @@ class Dataset:
         return self.count // size if drop_last else -(-self.count // size)
 
 
-def read_dataset(path: str | os.PathLike[str], inputs: Iterable[Any]) -> Dataset:
+def read_dataset(path: str | os.PathLike[str], inputs: Iterable[BatchInput]) -> Dataset:
     """Reads a data set.
 
     Args:
         path: the `.npz` file; arrays that no input is named after are refused.
-        inputs: the inputs of a batch, from `get_inputs()` of an `onnxruntime.InferenceSession`.
+        inputs: the inputs of a batch.
 
     Raises:
         ModelError: the file is no `.npz` file, or its arrays do not fit the inputs.
     """
     arrays = read_npz(path, "with an array for each input")
-    declared = {value.name: value for value in inputs}
+    declared = {taken.name: taken for taken in inputs}
     where = shown(Path(path))
     missing = [name for name in declared if name not in arrays]
     unknown = [name for name in arrays if name not in declared]
@@ -72,9 +98,9 @@ def read_dataset(path: str | os.PathLike[str], inputs: Iterable[Any]) -> Dataset
         ] * bool(unknown)
         raise ModelError(f"{where}: {' and '.join(parts)}; a batch's inputs are {', '.join(declared)}")
     fitted = {}
-    for name, value in declared.items():
+    for name, taken in declared.items():
         try:
-            fitted[name] = fit(arrays[name], value)
+            fitted[name] = fit(arrays[name], taken)
         except ModelError as error:
             raise ModelError(f"{where}: {error}") from None
     counts = {name: array.shape[0] for name, array in fitted.items()}
@@ -87,36 +113,33 @@ def read_dataset(path: str | os.PathLike[str], inputs: Iterable[Any]) -> Dataset
     return Dataset(fitted, count)
 
 
-def fit(array: Array, value: Any) -> Array:
-    """An array with the type of an input, C-contiguous.
+def fit(array: Array, taken: BatchInput) -> Array:
+    """An array as an input takes it, C-contiguous.
 
     Args:
         array: examples along the first axis.
-        value: the input, from `get_inputs()`.
+        taken: the input.
 
     Raises:
         ModelError: the type cannot be converted without loss of range, or a dimension after the first
             differs.
     """
-    from onnx_ascend_ext.sessions.values import dtype_of
-
-    dtype = dtype_of(value.type)
     array = np.asarray(array)
-    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
-        array = array.view(dtype)  # an .npz file keeps bfloat16 as raw bytes
+    dtype = taken.dtype
     if array.dtype != dtype:
-        if not _converts(array, dtype):
-            raise ModelError(f"{value.name} is {array.dtype}, and the model takes {dtype}")
-        array = array.astype(dtype)
-    shape = list(value.shape)
-    # A dimension without a size is a name or None.
-    fits = len(shape) == array.ndim and all(
-        not isinstance(size, int) or size < 0 or size == actual
-        for size, actual in zip(shape[1:], array.shape[1:], strict=True)
+        if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+            array = array.view(dtype)  # an .npz file keeps bfloat16 as raw bytes
+        elif _converts(array, dtype):
+            array = array.astype(dtype)
+        else:
+            raise ModelError(f"{taken.name} is {array.dtype}, and the model takes {dtype}")
+    fits = array.ndim == len(taken.shape) > 0 and all(
+        size is None or size == actual for size, actual in zip(taken.shape[1:], array.shape[1:], strict=True)
     )
-    if not fits or not array.ndim:
-        raise ModelError(f"{value.name} has the shape {list(array.shape)}, and the model takes {shape}")
-    return np.ascontiguousarray(array)
+    if not fits:
+        wanted = ", ".join("any" if size is None else str(size) for size in taken.shape)
+        raise ModelError(f"{taken.name} has the shape {list(array.shape)}, and the model takes [{wanted}]")
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
 def _converts(array: Array, dtype: np.dtype[Any]) -> bool:

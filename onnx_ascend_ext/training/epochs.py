@@ -118,6 +118,5 @@ def evaluate(trainer: Trainer, data: Dataset, *, batch_size: int) -> tuple[float
 
 def fixed_batch_size(trainer: Trainer) -> int | None:
     """The size of the batches that the model takes, None where it takes any."""
-    sizes = {value.shape[0] for value in trainer.inputs if value.shape}
-    fixed = [size for size in sizes if isinstance(size, int) and size >= 0]
-    return fixed[0] if fixed else None
+    sizes = [taken.shape[0] for taken in trainer.inputs if taken.shape]
+    return next((size for size in sizes if size is not None), None)

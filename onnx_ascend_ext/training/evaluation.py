@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,12 +37,12 @@ class Evaluation:
 
 
 class Evaluator:
-    """The session of an evaluation model that takes the vector of the parameters."""
+    """The session of an evaluation model that takes the arrays of the parameters."""
 
     def __init__(
         self,
         model: onnx.ModelProto,
-        packing: Packing,
+        packings: Sequence[Packing],
         frozen: Collection[str],
         batch_inputs: Collection[str],
         settings: SessionSettings,
@@ -54,19 +54,21 @@ class Evaluator:
             BackendError: as `SessionSettings.load`.
         """
         found = classifier(model)
-        self._graph = build_eval(model, packing, frozen, [found.scores] if found else [])
+        self._graph = build_eval(model, packings, frozen, [found.scores] if found else [])
         if unknown := [name for name in self._graph.batch if name not in batch_inputs]:
             raise ModelError(f"the evaluation model has inputs that training lacks: {', '.join(unknown)}")
         self._classifier = found if found and found.labels in self._graph.batch else None
         self._session, _ = settings.load(self._graph.model, "evaluation")
         self._outputs = [value.name for value in self._session.get_outputs()]
 
-    def __call__(self, batch: Mapping[str, Array], vector: Array, fixed: Mapping[str, Array]) -> Evaluation:
+    def __call__(
+        self, batch: Mapping[str, Array], arrays: Sequence[Array], fixed: Mapping[str, Array]
+    ) -> Evaluation:
         """Evaluates a batch.
 
         Args:
             batch: arrays by name, as the inputs take them.
-            vector: of the trainable parameters.
+            arrays: of the trainable parameters, one for each packing.
             fixed: the other parameters.
 
         Raises:
@@ -75,7 +77,7 @@ class Evaluator:
         ort_value = onnxruntime().OrtValue.ortvalue_from_numpy
         values = {name: ort_value(batch[name]) for name in self._graph.batch}
         values |= {name: ort_value(fixed[name]) for name in self._graph.frozen}
-        values[self._graph.parameters] = ort_value(vector)
+        values |= {name: ort_value(array) for name, array in zip(self._graph.arrays, arrays, strict=True)}
         try:
             results = self._session.run_with_ort_values(self._outputs, values)
         except Exception as error:

@@ -7,7 +7,7 @@ as well and return the new values; all are elementwise, so that one vector may s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import onnx
@@ -37,6 +37,11 @@ class Optimizer:
     _node: onnx.NodeProto
     _clip: onnx.NodeProto | None
 
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether the update of a parameter does not depend on the other parameters' gradients."""
+        return self._clip is None
+
     def nodes(
         self,
         *,
@@ -46,7 +51,7 @@ class Optimizer:
         old: Mapping[str, str],
         new: Mapping[str, str],
         parameters: str,
-        fresh: Mapping[str, str],
+        fresh: Callable[[str], str],
     ) -> list[onnx.NodeProto]:
         """The nodes of one update.
 
@@ -57,16 +62,17 @@ class Optimizer:
             old: values of the parameters and of each momentum.
             new: names for their new values.
             parameters: key of the parameters in `old` and `new`.
-            fresh: names for further values: `flag` and `clipped`.
+            fresh: gives a name to a further value.
         """
         operator = _operators()[self._node.op_type]
         nodes = []
         if self._clip is not None:
             clip = onnx.NodeProto()
             clip.CopyFrom(self._clip)
+            clip.ClearField("name")  # names are unique, and there may be several updates
             del clip.input[:], clip.output[:]
             clip.input.append(gradients)
-            gradients = fresh["clipped"]
+            gradients = fresh(f"{gradients}.clipped")
             clip.output.append(gradients)
             nodes.append(clip)
         formals = dict(zip(_overwritten(operator), (parameters, *self.momentums), strict=True))
@@ -75,9 +81,10 @@ class Optimizer:
         outputs = {operator.in_place[formal]: new[key] for formal, key in formals.items()}
         update = onnx.NodeProto()
         update.CopyFrom(self._node)
+        update.ClearField("name")
         del update.input[:], update.output[:]
         update.input.extend(inputs[formal] for formal in operator.inputs if formal in inputs)
-        update.output.extend(outputs.get(formal, fresh["flag"]) for formal in operator.outputs)
+        update.output.extend(outputs.get(formal) or fresh("updated_flag") for formal in operator.outputs)
         return [*nodes, update]
 
 

@@ -1,9 +1,9 @@
-"""Several parameters as one vector, so that an optimiser is one operation and not one for each parameter."""
+"""Small parameters share a vector, so that an optimiser is one operation and not one for each of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,10 +20,10 @@ _OPSET_OF_SPLIT_INPUT = 13
 
 @dataclass(frozen=True)
 class Packing:
-    """A vector that holds parameters of one type one after the other.
+    """An array that holds one parameter, or several of one type one after the other.
 
     Attributes:
-        shapes: shape of each parameter by name, in the order of the vector.
+        shapes: shape of each parameter by name, in the order of the array.
         dtype: their type.
     """
 
@@ -31,27 +31,52 @@ class Packing:
     dtype: np.dtype[Any]
 
     @cached_property
-    def size(self) -> int:
-        """Number of elements of the vector."""
-        return sum(map(math.prod, self.shapes.values()))
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array: of the only parameter, or of a vector."""
+        if len(self.shapes) == 1:
+            return next(iter(self.shapes.values()))
+        return (sum(map(math.prod, self.shapes.values())),)
 
     def pack(self, arrays: Mapping[str, Array]) -> Array:
-        """The vector of some arrays."""
-        return np.concatenate([np.ravel(arrays[name]) for name in self.shapes]).astype(self.dtype, copy=False)
+        """The array that holds some arrays."""
+        parts = [np.ravel(arrays[name]) for name in self.shapes]
+        return np.concatenate(parts).astype(self.dtype, copy=False).reshape(self.shape)
 
-    def unpack(self, vector: Array) -> dict[str, Array]:
-        """The parameters in a vector, as views of it."""
+    def unpack(self, packed: Array) -> dict[str, Array]:
+        """The parameters in an array, as views of it."""
+        flat = packed.reshape(-1)
         parts: dict[str, Array] = {}
         start = 0
         for name, shape in self.shapes.items():
             end = start + math.prod(shape)
-            parts[name] = vector[start:end].reshape(shape)
+            parts[name] = flat[start:end].reshape(shape)
             start = end
         return parts
 
     def value_info(self, name: str) -> onnx.ValueInfoProto:
-        """The declaration of a vector as a model's input or output."""
-        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(self.dtype), [self.size])
+        """The declaration of an array as a model's input or output."""
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(self.dtype), self.shape)
+
+
+def pack_small(parameters: Mapping[str, Array], names: Iterable[str], *, limit: float) -> list[Packing]:
+    """Distributes parameters to arrays: each that is large has its own, the others of a type share one.
+
+    Copying a large parameter in and out of a vector costs more than an operation of its own.
+
+    Args:
+        parameters: by name.
+        names: which of them, in order.
+        limit: elements from which a parameter is large.
+    """
+    packings = []
+    shared: dict[np.dtype[Any], dict[str, tuple[int, ...]]] = {}
+    for name in names:
+        array = parameters[name]
+        if array.size >= limit:
+            packings.append(Packing({name: array.shape}, array.dtype))
+        else:
+            shared.setdefault(array.dtype, {})[name] = array.shape
+    return [*packings, *(Packing(shapes, dtype) for dtype, shapes in shared.items())]
 
 
 class Graft:
@@ -82,7 +107,9 @@ class Graft:
         return name
 
     def unpacked(self, packing: Packing, vector: str) -> list[onnx.NodeProto]:
-        """Nodes that make the parameters, under their own names, from a vector."""
+        """Nodes that make the parameters, under their own names, from an array."""
+        if len(packing.shapes) == 1:
+            return [helper.make_node("Identity", [vector], list(packing.shapes))]
         sizes = [math.prod(shape) for shape in packing.shapes.values()]
         parts = [self.fresh(f"{vector}/{name}") for name in packing.shapes]
         if self.opset >= _OPSET_OF_SPLIT_INPUT:
@@ -96,7 +123,9 @@ class Graft:
         return nodes
 
     def packed(self, packing: Packing, values: Mapping[str, str], vector: str) -> list[onnx.NodeProto]:
-        """Nodes that make a vector from values, given for each parameter."""
+        """Nodes that make an array from values, given for each parameter."""
+        if len(packing.shapes) == 1:
+            return [helper.make_node("Identity", [values[name]], [vector]) for name in packing.shapes]
         flat_shape = self.constant(f"{vector}/flat", [-1])
         parts = [self.fresh(f"{vector}/{name}") for name in packing.shapes]
         nodes = [

@@ -15,16 +15,17 @@ from onnx_ascend_ext import model_files
 from onnx_ascend_ext.errors import BackendError, ModelError
 from onnx_ascend_ext.model_files import SavedFiles
 from onnx_ascend_ext.sessions.onnxruntime_module import onnxruntime
+from onnx_ascend_ext.sessions.values import dtype_of
 from onnx_ascend_ext.training.artifacts import EVAL_MODEL, Artifacts, read_artifacts, training_roles
 from onnx_ascend_ext.training.checkpoint import Checkpoint, OptimizerGroup
 from onnx_ascend_ext.training.checkpoint_writer import write_checkpoint
-from onnx_ascend_ext.training.dataset import fit
-from onnx_ascend_ext.training.evaluation import Evaluation, Evaluator, scalar
+from onnx_ascend_ext.training.dataset import BatchInput, fit
+from onnx_ascend_ext.training.evaluation import Evaluation, Evaluator
 from onnx_ascend_ext.training.forward import inference_model, network_outputs
 from onnx_ascend_ext.training.optimizer import read_optimizer
 from onnx_ascend_ext.training.portable_session import SessionSettings, one_line
 from onnx_ascend_ext.training.state_file import read_state, write_state
-from onnx_ascend_ext.training.step_graph import PARAMETERS, build_step, packing_of
+from onnx_ascend_ext.training.step_graph import PARAMETERS, build_step
 
 Array = npt.NDArray[Any]
 Batch = Mapping[str, Array] | Sequence[Array]
@@ -45,6 +46,7 @@ class Trainer:
     Attributes:
         learning_rate: of the steps to come.
         batch_inputs: names of the arrays of a batch, in order.
+        inputs: the types and shapes of these arrays.
         nodes: execution provider of each converted node, by node name.
         optimizer: name of the optimiser's operator.
     """
@@ -85,26 +87,30 @@ class Trainer:
         self._settings = SessionSettings(device_id, threads, None if folder is None else Path(folder))
         roles = training_roles(training_model, checkpoint)
         optimizer = read_optimizer(optimizer_model)
-        self._packing = packing_of(checkpoint.trainable, roles.gradients)
-        self._graph = build_step(training_model, roles, self._packing, optimizer)
+        self._graph = build_step(training_model, roles, checkpoint.trainable, optimizer)
         self._momentums = optimizer.momentums
         self._fixed = {
-            name: array for name, array in checkpoint.parameters.items() if name not in self._packing.shapes
+            name: array for name, array in checkpoint.parameters.items() if name not in roles.gradients
         }
         self.batch_inputs, self.optimizer = self._graph.batch, optimizer.name
         self._session, self.nodes = self._settings.load(self._graph.model, "training")
-        self._inputs = {value.name: value for value in self._session.get_inputs()}
+        declared = {value.name: value for value in self._session.get_inputs()}
+        self.inputs = tuple(BatchInput.of_session(declared[name]) for name in self.batch_inputs)
         self._evaluator: Evaluator | None = None
-        # Each step reads one set of vectors and writes the other.
-        self._vectors = [
-            {key: np.zeros(self._packing.size, self._packing.dtype) for key in self._graph.vectors}
+        # Each step reads one of two sets of arrays and writes the other.
+        self._arrays = [
+            [
+                {key: np.zeros(packing.shape, packing.dtype) for key in names}
+                for packing, names in zip(self._graph.packings, self._graph.arrays, strict=True)
+            ]
             for _ in range(2)
         ]
         self._turn = 0
         self._rate, self._count = np.zeros(1, np.float32), np.zeros(1, np.int64)
+        self._loss = np.zeros(1, dtype_of(self._session.get_outputs()[0].type))
         self._step = 0
         self.learning_rate = DEFAULT_LEARNING_RATE
-        self._vectors[self._turn][PARAMETERS][:] = self._packing.pack(checkpoint.trainable)
+        self._fill(PARAMETERS, checkpoint.trainable)
         if _GROUP in checkpoint.groups:
             self._check_state(checkpoint.groups[_GROUP])
             self._restore(checkpoint.groups[_GROUP])
@@ -138,11 +144,6 @@ class Trainer:
         )
 
     @property
-    def inputs(self) -> list[Any]:
-        """The inputs of a batch, as `onnxruntime.InferenceSession.get_inputs` describes them."""
-        return [self._inputs[name] for name in self.batch_inputs]
-
-    @property
     def can_evaluate(self) -> bool:
         """Whether there is an evaluation model."""
         return self._artifacts.eval_model is not None
@@ -150,16 +151,16 @@ class Trainer:
     @property
     def parameters(self) -> dict[str, Array]:
         """All parameters by name, as copies."""
-        parts = self._packing.unpack(self._vectors[self._turn][PARAMETERS])
-        return {name: array.copy() for name, array in {**parts, **self._fixed}.items()}
+        return {name: array.copy() for name, array in {**self._unpacked(PARAMETERS), **self._fixed}.items()}
 
     @property
     def state(self) -> OptimizerGroup:
         """The optimiser's state, as copies; its `initial_learning_rate` is the present one."""
-        states: dict[str, dict[str, Array]] = {name: {} for name in self._packing.shapes}
-        for momentum in self._momentums:
-            for name, array in self._packing.unpack(self._vectors[self._turn][momentum]).items():
-                states[name][momentum] = array.copy()
+        moments = {momentum: self._unpacked(momentum) for momentum in self._momentums}
+        states = {
+            name: {momentum: arrays[name].copy() for momentum, arrays in moments.items()}
+            for name in self._unpacked(PARAMETERS)
+        }
         return OptimizerGroup(self._step, float(self.learning_rate), states)
 
     def step(self, batch: Batch) -> float:
@@ -169,7 +170,7 @@ class Trainer:
             batch: the arrays by name, or in the order of `batch_inputs`.
 
         Raises:
-            ModelError: the arrays do not fit the model's inputs, or the loss is no single number.
+            ModelError: the arrays do not fit the model's inputs.
             BackendError: ONNX Runtime or a kernel fails.
         """
         binding = self._bindings[self._turn]
@@ -178,13 +179,11 @@ class Trainer:
         self._rate[0], self._count[0] = self.learning_rate, self._step + 1
         try:
             self._session.run_with_iobinding(binding)
-            loss = binding.get_outputs()[0].numpy()
         except Exception as error:
             raise BackendError(one_line(error)) from error
-        number = scalar(loss)
         self._turn = 1 - self._turn
         self._step += 1
-        return number
+        return float(self._loss[0])
 
     def evaluate(self, batch: Batch) -> Evaluation:
         """Runs the evaluation model with the present parameters.
@@ -198,9 +197,10 @@ class Trainer:
         """
         if self._evaluator is None:
             self._evaluator = Evaluator(
-                self._eval_model(), self._packing, self._fixed, self.batch_inputs, self._settings
+                self._eval_model(), self._graph.packings, self._fixed, self.batch_inputs, self._settings
             )
-        return self._evaluator(self._fitted(batch), self._vectors[self._turn][PARAMETERS], self._fixed)
+        arrays = [group[PARAMETERS] for group in self._arrays[self._turn]]
+        return self._evaluator(self._fitted(batch), arrays, self._fixed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the parameters and the optimiser's state to an `.npz` file, for `load`.
@@ -236,7 +236,7 @@ class Trainer:
                 self._check_state(state)
         except ModelError as error:
             raise ModelError(f"{os.fspath(path)}: {error}") from None
-        self._vectors[self._turn][PARAMETERS][:] = self._packing.pack(parameters)
+        self._fill(PARAMETERS, parameters)
         self._fixed.update({name: array for name, array in parameters.items() if name in self._fixed})
         if state is not None:
             self._restore(state)
@@ -261,17 +261,18 @@ class Trainer:
         return model_files.save(inference_model(model, weights, wanted), path, source=source)
 
     def _bind(self, turn: int) -> Any:
-        """The binding of the steps that read the vectors of `turn` and write the others."""
+        """The binding of the steps that read the arrays of `turn` and write the others."""
         ort_value = onnxruntime().OrtValue.ortvalue_from_numpy
         binding = self._session.io_binding()
         binding.bind_ortvalue_input(self._graph.learning_rate, ort_value(self._rate))
         binding.bind_ortvalue_input(self._graph.step, ort_value(self._count))
         for name in self._graph.frozen:
             binding.bind_ortvalue_input(name, ort_value(self._fixed[name]))
-        binding.bind_output(self._graph.loss)
-        for key, (old, new) in self._graph.vectors.items():
-            binding.bind_ortvalue_input(old, ort_value(self._vectors[turn][key]))
-            binding.bind_ortvalue_output(new, ort_value(self._vectors[1 - turn][key]))
+        binding.bind_ortvalue_output(self._graph.loss, ort_value(self._loss))
+        for group, names in enumerate(self._graph.arrays):
+            for key, (old, new) in names.items():
+                binding.bind_ortvalue_input(old, ort_value(self._arrays[turn][group][key]))
+                binding.bind_ortvalue_output(new, ort_value(self._arrays[1 - turn][group][key]))
         return binding
 
     def _fitted(self, batch: Batch) -> dict[str, Array]:
@@ -283,22 +284,32 @@ class Trainer:
             given = f"{len(batch)} arrays"
         if len(batch) != len(self.batch_inputs) or any(name not in arrays for name in self.batch_inputs):
             raise ModelError(f"a batch is {', '.join(self.batch_inputs)}, and not {given}")
-        return {name: fit(arrays[name], self._inputs[name]) for name in self.batch_inputs}
+        return {taken.name: fit(arrays[taken.name], taken) for taken in self.inputs}
 
     def _eval_model(self) -> onnx.ModelProto:
         if self._artifacts.eval_model is None:
             raise ModelError(f"there is no {EVAL_MODEL} among the artifacts, which this needs")
         return self._artifacts.eval_model
 
+    def _unpacked(self, key: str) -> dict[str, Array]:
+        """The trainable parameters, or one momentum of each, by name, as views."""
+        found: dict[str, Array] = {}
+        for packing, group in zip(self._graph.packings, self._arrays[self._turn], strict=True):
+            found |= packing.unpack(group[key])
+        return found
+
+    def _fill(self, key: str, arrays: Mapping[str, Array]) -> None:
+        for packing, group in zip(self._graph.packings, self._arrays[self._turn], strict=True):
+            group[key][...] = packing.pack(arrays)
+
     def _restore(self, state: OptimizerGroup) -> None:
         for momentum in self._momentums if state.states else ():
-            arrays = {name: state.states[name][momentum] for name in self._packing.shapes}
-            self._vectors[self._turn][momentum][:] = self._packing.pack(arrays)
+            self._fill(momentum, {name: moments[momentum] for name, moments in state.states.items()})
         self._step = state.step
         self.learning_rate = state.initial_learning_rate
 
     def _check_parameters(self, parameters: Mapping[str, Array]) -> None:
-        known = {**self._packing.shapes, **{name: array.shape for name, array in self._fixed.items()}}
+        known = {name: array.shape for name, array in {**self._unpacked(PARAMETERS), **self._fixed}.items()}
         if unknown := [name for name in parameters if name not in known]:
             raise ModelError(f"has {unknown[0]}, which is no parameter of the model")
         for name, shape in known.items():
@@ -310,8 +321,8 @@ class Trainer:
                 )
 
     def _check_state(self, state: OptimizerGroup) -> None:
-        for name, shape in self._packing.shapes.items():
+        for name, parameter in self._unpacked(PARAMETERS).items():
             for momentum in self._momentums if state.states else ():
                 array = state.states.get(name, {}).get(momentum)
-                if array is None or array.shape != shape:
-                    raise ModelError(f"has no {momentum} of {name} with the shape {list(shape)}")
+                if array is None or array.shape != parameter.shape:
+                    raise ModelError(f"has no {momentum} of {name} with the shape {list(parameter.shape)}")

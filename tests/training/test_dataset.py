@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,12 @@ import numpy as np
 import pytest
 
 from onnx_ascend_ext.errors import ModelError
-from onnx_ascend_ext.training.dataset import Dataset, fit, read_dataset
+from onnx_ascend_ext.training.dataset import BatchInput, Dataset, fit, read_dataset
 
-
-@dataclass(frozen=True)
-class Input:
-    """Like ONNX Runtime's description of an input."""
-
-    name: str
-    type: str
-    shape: list[Any]
-
-
-INPUTS = [Input("x", "tensor(float)", ["N", 3]), Input("labels", "tensor(int64)", ["N"])]
+INPUTS = [
+    BatchInput("x", np.dtype(np.float32), (None, 3)),
+    BatchInput("labels", np.dtype(np.int64), (None,)),
+]
 X = np.arange(21, dtype=np.float32).reshape(7, 3)
 LABELS = np.arange(7)
 
@@ -47,7 +39,7 @@ def test_arrays_get_the_types_of_their_inputs(tmp_path: Path) -> None:
     [
         ({"x": X}, r"lacks labels; a batch's inputs are x, labels"),
         ({"x": X, "labels": LABELS, "y": X}, "has unknown y"),
-        ({"x": X[:, :2], "labels": LABELS}, r"x has the shape \[7, 2\], and the model takes \['N', 3\]"),
+        ({"x": X[:, :2], "labels": LABELS}, r"x has the shape \[7, 2\], and the model takes \[any, 3\]"),
         ({"x": X, "labels": LABELS[:, None]}, r"labels has the shape \[7, 1\]"),
         ({"x": X, "labels": LABELS[:6]}, "different numbers of examples: x 7, labels 6"),
         ({"x": X[:0], "labels": LABELS[:0]}, "holds no examples"),
@@ -87,12 +79,12 @@ def test_a_missing_file_a_single_array_and_pickled_objects_are_refused(tmp_path:
 
 
 def test_a_fixed_first_dimension_is_that_of_a_batch_not_of_the_data() -> None:
-    assert fit(X, Input("x", "tensor(float)", [2, 3])).shape == (7, 3)
+    assert fit(X, BatchInput("x", np.dtype(np.float32), (2, 3))).shape == (7, 3)
 
 
 def test_raw_bytes_of_the_same_size_are_the_inputs_type() -> None:
     brain = X.astype(ml_dtypes.bfloat16)
-    found = fit(brain.view("V2"), Input("x", "tensor(bfloat16)", ["N", 3]))
+    found = fit(brain.view("V2"), BatchInput("x", brain.dtype, (None, 3)))
     assert found.dtype == brain.dtype
     assert np.array_equal(found, brain)
     with pytest.raises(ModelError, match="x is"):

@@ -8,7 +8,7 @@ import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from onnx_ascend_ext.training.packing import Graft, Packing
+from onnx_ascend_ext.training.packing import Graft, Packing, pack_small
 
 SHAPES = {"a": (2, 3), "scalar": (), "b": (4,), "c": (1, 1, 5)}
 PACKING = Packing(SHAPES, np.dtype(np.float32))
@@ -21,7 +21,7 @@ def arrays() -> dict[str, np.ndarray]:
 
 def test_unpacks_what_it_packs() -> None:
     vector = PACKING.pack(arrays())
-    assert vector.shape == (PACKING.size,) == (16,)
+    assert vector.shape == PACKING.shape == (16,)
     assert vector[6] == arrays()["scalar"]
     for name, array in PACKING.unpack(vector).items():
         assert np.array_equal(array, arrays()[name])
@@ -44,7 +44,7 @@ def test_the_graph_packs_and_unpacks_alike(opset: int, packing: Packing) -> None
     model.graph.node.extend(helper.make_node("Add", [name, name], [twice]) for name, twice in doubled.items())
     model.graph.node.extend(graft.packed(packing, doubled, "w"))
     onnx.checker.check_model(model, full_check=True)
-    vector = np.arange(packing.size, dtype=np.float32)
+    vector = np.arange(np.prod(packing.shape), dtype=np.float32).reshape(packing.shape)
     (found,) = ReferenceEvaluator(model).run(None, {"v": vector})
     np.testing.assert_array_equal(found, 2 * vector)
 
@@ -54,3 +54,19 @@ def test_a_name_is_given_once() -> None:
     assert graft.fresh("v") != "v"
     assert graft.fresh("w") == "w"
     assert graft.fresh("w") != "w"
+
+
+def test_large_parameters_have_arrays_of_their_own() -> None:
+    parameters: dict[str, np.ndarray] = {
+        **arrays(),
+        "double": np.zeros(3),
+        "large": np.zeros((4, 4), np.float32),
+    }
+    found = pack_small(parameters, parameters, limit=6)
+    assert [list(packing.shapes) for packing in found] == [["a"], ["large"], ["c", "b", "scalar"], ["double"]]
+    assert [packing.shape for packing in found] == [(2, 3), (4, 4), (10,), (3,)]
+    together = pack_small(arrays(), ["a", "b"], limit=float("inf"))
+    assert [list(packing.shapes) for packing in together] == [["a", "b"]]
+    for packing in found:
+        for name, array in packing.unpack(packing.pack(parameters)).items():
+            assert np.array_equal(array, parameters[name])
