@@ -18,7 +18,7 @@ from onnx_ascend_ext.portable.errors import NoBodyError
 from onnx_ascend_ext.portable.functions import make_function
 from onnx_ascend_ext.portable.node import TrainingNode, bind
 from onnx_ascend_ext.portable.report import Expanded, PortableReport, Remaining, Update
-from onnx_ascend_ext.portable.value_types import ValueTypes
+from onnx_ascend_ext.portable.value_types import ValueType, ValueTypes
 from onnx_ascend_ext.rewriting import add_functions
 from onnx_ascend_ext.rewriting.names import FreshNames
 from onnx_ascend_ext.rewriting.opsets import body_opset
@@ -104,11 +104,11 @@ class _Attachment:
     def _bound(self, scope: Scope, operator: PortableOperator, proto: onnx.NodeProto) -> TrainingNode:
         """The node under its formal names, with an output for each value that it overwrites."""
         opset = scope.opset("") or body_opset(self._model) or operator.opset
-        node = bind(operator, proto, opset)
-        for formal, value in (*node.inputs.items(), *node.outputs.items()):
-            found = self._types.find(scope, value)
-            if found is not None:
-                node.types[formal] = found
+
+        def find_type(value: str, with_shape: bool) -> ValueType | None:
+            return self._types.find(scope, value, with_shape=with_shape)
+
+        node = bind(operator, proto, opset, find_type)
         overwritten = {formal: node.inputs[formal] for formal in operator.in_place if formal in node.inputs}
         for formal, value in overwritten.items():
             if scope.kind != "main":
@@ -139,8 +139,9 @@ class _Attachment:
             if formal not in node.inputs:
                 continue
             value, output = node.inputs[formal], node.outputs[result]
-            if all(present.name != output for present in graph.output):
-                graph.output.add(name=output, type=node.types[formal].proto)
+            known = node.type(formal, with_shape=True)
+            if known is not None and all(present.name != output for present in graph.output):
+                graph.output.add(name=output, type=known.proto)
             self._report.updates.append(Update(label, value, output))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import onnx
 from onnx import TensorProto, helper
@@ -11,6 +11,9 @@ from onnx import TensorProto, helper
 from onnx_ascend_ext.catalog import AttributeValue, PortableOperator
 from onnx_ascend_ext.portable.errors import NoBodyError
 from onnx_ascend_ext.portable.value_types import ValueType
+
+FindType = Callable[[str, bool], ValueType | None]
+"""Finds what is known of the type of a value; with its shape, where the flag is set."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class TrainingNode:
         inputs: for each formal input that is present, the value; a variadic one is numbered, `inputs_0` and
             on.
         outputs: the same for the outputs.
-        types: what is known of the type of each of these formals.
+        find_type: finds what is known of the type of a value; with its shape, where the flag is set.
     """
 
     operator: PortableOperator
@@ -32,7 +35,7 @@ class TrainingNode:
     opset: int
     inputs: dict[str, str]
     outputs: dict[str, str]
-    types: dict[str, ValueType] = field(default_factory=dict)
+    find_type: FindType
 
     def has(self, formal: str) -> bool:
         """Whether the node has this input or output."""
@@ -89,18 +92,28 @@ class TrainingNode:
             raise NoBodyError(f"its attribute {name} is not a list of whole numbers")
         return [int(item) for item in value]
 
+    def type(self, formal: str, *, with_shape: bool = False) -> ValueType | None:
+        """What is known of the type of an input or output."""
+        value = self.inputs.get(formal) or self.outputs.get(formal)
+        return self.find_type(value, with_shape) if value else None
+
     def dtype(self, formal: str) -> int:
         """The `TensorProto.DataType` of an input or output, `UNDEFINED` where it is not known."""
-        known = self.types.get(formal)
+        known = self.type(formal)
         return known.dtype if known else TensorProto.UNDEFINED
 
     def shape(self, formal: str) -> list[int | None] | None:
         """The dimensions of an input or output, None for those that are no numbers; None where not known."""
-        known = self.types.get(formal)
+        known = self.type(formal, with_shape=True)
         return known.shape if known else None
 
+    def is_sequence(self, formal: str) -> bool:
+        """Whether an input or output is known to be a sequence of tensors."""
+        known = self.type(formal)
+        return known is not None and known.sequence
 
-def bind(operator: PortableOperator, proto: onnx.NodeProto, opset: int) -> TrainingNode:
+
+def bind(operator: PortableOperator, proto: onnx.NodeProto, opset: int, find_type: FindType) -> TrainingNode:
     """A node under its definition's formal names.
 
     Raises:
@@ -118,7 +131,7 @@ def bind(operator: PortableOperator, proto: onnx.NodeProto, opset: int) -> Train
             raise NoBodyError(f"its input {formal} is missing")
     if not outputs:
         raise NoBodyError("it has no output")
-    return TrainingNode(operator, proto, opset, inputs, outputs)
+    return TrainingNode(operator, proto, opset, inputs, outputs, find_type)
 
 
 def _bound(formals: Sequence[str], names: Sequence[str], variadic: bool, what: str) -> dict[str, str]:

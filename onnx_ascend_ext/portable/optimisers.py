@@ -93,7 +93,7 @@ def inplace_clip_grad_norm(body: Body) -> None:
 
     squares = _map(body, ["gradients"], square_sum, [dtype])[0]
     total = squares
-    if _is_sequence(body, "gradients"):
+    if body.node.is_sequence("gradients"):
         total = body.op("ReduceSum", body.op("ConcatFromSequence", squares, axis=0, new_axis=1), keepdims=0)
     norm = body.op("Add", body.op("Sqrt", total), number(_CLIP_EPSILON))
     factor = body.op("Div", number(body.node.number("max_norm")), norm)
@@ -155,7 +155,7 @@ def _each(
 
 def _map(body: Body, sources: Sequence[str], step: _Step, dtypes: Sequence[int]) -> list[str]:
     """Writes a step for the tensors of some sequences that belong together; plain tensors are one step."""
-    if not _is_sequence(body, sources[0]):
+    if not body.node.is_sequence(sources[0]):
         return step(sources)
     counter, condition = body.fresh("position"), body.fresh("condition")
     collected = [body.fresh("collected") for _ in dtypes]
@@ -183,11 +183,6 @@ def _map(body: Body, sources: Sequence[str], step: _Step, dtypes: Sequence[int])
     count = body.op("SequenceLength", sources[0], out="count")
     empty = [body.op("SequenceEmpty", dtype=dtype, out="empty") for dtype in dtypes]
     return body.ops("Loop", [count, "", *empty], ["updated"] * len(dtypes), body=graph)
-
-
-def _is_sequence(body: Body, formal: str) -> bool:
-    known = body.node.types.get(formal)
-    return known is not None and known.sequence
 
 
 def _element_type(body: Body, formal: str) -> int:

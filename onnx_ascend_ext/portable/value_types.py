@@ -46,14 +46,20 @@ class ValueTypes:
         self._operators = operators
         self._inferred: dict[str, ValueType] | None = None
 
-    def find(self, scope: Scope, name: str) -> ValueType | None:
+    def find(self, scope: Scope, name: str, *, with_shape: bool = False) -> ValueType | None:
         """The type of a value that `name` means in a scope, or None.
 
-        What the model states counts; only where it states no element type or no shape, types are inferred for
-        the whole main graph, once.
+        What the model states counts. Only where that is too little, types are inferred, once for the whole
+        main graph.
+
+        Args:
+            scope: the scope that uses the value.
+            name: the value.
+            with_shape: whether the shape is asked for, and not only the element type.
         """
         stated = _stated(scope, name)
-        if stated is not None and stated.dtype != TensorProto.UNDEFINED and (stated.shape or stated.sequence):
+        enough = stated is not None and stated.dtype != TensorProto.UNDEFINED
+        if enough and stated is not None and (not with_shape or stated.sequence or stated.shape is not None):
             return stated
         place = scope.find(name)
         if place is None or place.kind != "main":

@@ -1,7 +1,7 @@
 """Makes the training graphs in `graphs/`, with the `generate_artifacts` of onnxruntime-training.
 
-Each begins as a small network written in ONNX's text syntax, chosen so that the gradients of many operators are in
-its training graph. Runs in an environment with `training-requirements.txt` and torch, which
+Each begins as a small network written in ONNX's text syntax, chosen so that the gradients of many operators
+are in its training graph. Runs in an environment with `training-requirements.txt` and torch, which
 `onnxruntime.training` imports: `python make_graphs.py`.
 """
 
@@ -154,14 +154,14 @@ def make_all() -> None:
         "batch_normalisation",
         """g (float[4,3,8,8] x) => (float[4,5] y) {
             c = Conv <kernel_shape = [3, 3]> (x, w1)
-            n, mean, variance = BatchNormalization <training_mode = 1> (c, scale, bias, old_mean, old_variance)
+            n, mean, var = BatchNormalization <training_mode = 1> (c, scale, bias, old_mean, old_var)
             t = Tanh (n)
             p = AveragePool <kernel_shape = [2, 2], strides = [2, 2]> (t)
             flat = Flatten (p)
             y = Gemm <transB = 1> (flat, w2, b2)
         }""",
         {"w1": (4, 3, 3, 3), "scale": (4,), "bias": (4,), "w2": (5, 36), "b2": (5,)},
-        {"old_mean": [0.0] * 4, "old_variance": [1.0] * 4},
+        {"old_mean": [0.0] * 4, "old_var": [1.0] * 4},
     )
     make(
         "slicing",

@@ -1,6 +1,6 @@
 """Training graphs of `generate_artifacts` with many operators, made by `make_graphs.py`.
 
-Their gradients are compared with onnxruntime-training's and, where there is none, with differences of their loss.
+Their gradients are compared with onnxruntime-training's, and with differences of their loss.
 """
 
 from __future__ import annotations

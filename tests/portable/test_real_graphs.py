@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,6 +11,7 @@ import pytest
 
 from .harness import TrainingRuntime, Values, assert_close, check, convert, run_stock
 
+Command = Any
 NAMES = ["ort_mnist_mlp", "ort_lenet_sigmoid", "ort_deep"]
 BATCH = 5
 
@@ -78,6 +80,37 @@ def test_an_optimiser_step_has_the_kernels_numbers(
     ]
     assert_close(found, {name: expected[name] for name in names})
     assert found[model.graph.output[0].name].tolist() == [True]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_sigmoid_gradient_runs_on_the_execution_provider(
+    name: str, models: Path, tmp_path: Path, onnx_ascend: Command
+) -> None:
+    model = onnx.load(models / name / "training_model.onnx")
+    target = tmp_path / "portable.onnx"
+    ended = onnx_ascend("convert", models / name / "training_model.onnx", "-o", target, "--portable")
+    assert ended.status == 0, ended.stderr
+    feeds = feeds_of(model, 1, True)
+    np.savez(tmp_path / "inputs.npz", **feeds)
+    ran = onnx_ascend("run", target, "--inputs", tmp_path / "inputs.npz", "--json")
+    assert ran.status == 0, ran.stderr
+    gradients = [node for node in model.graph.node if node.op_type == "SigmoidGrad"]
+    assert len(gradients) == len(ran.json["nodes"]) > 0
+    assert set(ran.json["nodes"].values()) == {"AscendExecutionProvider"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_verify_compares_a_portable_model_with_the_original(
+    name: str, models: Path, tmp_path: Path, onnx_ascend: Command
+) -> None:
+    model = onnx.load(models / name / "training_model.onnx")
+    np.savez(tmp_path / "inputs.npz", **feeds_of(model, 1, True))
+    source, target = models / name / "training_model.onnx", tmp_path / "portable.onnx"
+    ended = onnx_ascend(
+        "convert", source, "-o", target, "--portable", "--verify", "--inputs", tmp_path / "inputs.npz"
+    )
+    assert ended.status == 0, ended.stderr
+    assert "equal within the tolerance" in ended.stdout
 
 
 def _with_batch_size(model: onnx.ModelProto) -> onnx.ModelProto:
