@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import onnx
 from onnx import TensorProto
 
@@ -15,7 +13,7 @@ from onnx_ascend_ext.catalog import (
 )
 from onnx_ascend_ext.graph import ModelIndex, Scope, node_label
 from onnx_ascend_ext.portable.errors import NoBodyError
-from onnx_ascend_ext.portable.functions import make_function
+from onnx_ascend_ext.portable.library import FunctionLibrary
 from onnx_ascend_ext.portable.node import TrainingNode, bind
 from onnx_ascend_ext.portable.report import Expanded, PortableReport, Remaining, Update
 from onnx_ascend_ext.portable.value_types import ValueType, ValueTypes
@@ -53,8 +51,9 @@ class _Attachment:
         self._index = ModelIndex(model)
         self._types = ValueTypes(model, definitions.operators)
         self._names = FreshNames(model)
-        self._functions = _Functions(model)
-        self._overwritten: Counter[str] = Counter()
+        self._functions = FunctionLibrary(model)
+        self._overwritten: set[str] = set()
+        self._outputs = {output.name for output in model.graph.output}
         self._report = PortableReport()
 
     def run(self) -> tuple[PortableReport, list[str]]:
@@ -88,7 +87,7 @@ class _Attachment:
             if operator is None:
                 raise NoBodyError(undefined.reason if undefined else "")
             node = self._bound(scope, operator, proto)
-            function = self._functions.name(make_function(node))
+            function = self._functions.name_for(node)
         except NoBodyError as error:
             self._report.remaining.append(Remaining(label, op_type, scope.path, str(error)))
             return False
@@ -116,7 +115,7 @@ class _Attachment:
                     f"it overwrites {value}, and only the main graph can return the new value: inline what "
                     "is around it first"
                 )
-            if self._overwritten[value]:
+            if value in self._overwritten:
                 raise NoBodyError(f"it overwrites {value}, as a node before it does")
             if node.dtype(formal) == TensorProto.UNDEFINED:
                 raise NoBodyError(
@@ -124,7 +123,7 @@ class _Attachment:
                 )
         outputs = dict(node.outputs)
         for formal, value in overwritten.items():
-            self._overwritten[value] += 1
+            self._overwritten.add(value)
             outputs.setdefault(operator.in_place[formal], self._names.value(f"{value}.updated"))
         order = [formal for formal in operator.outputs if formal in outputs]
         rest = [formal for formal in outputs if formal not in order]
@@ -140,46 +139,7 @@ class _Attachment:
                 continue
             value, output = node.inputs[formal], node.outputs[result]
             known = node.type(formal, with_shape=True)
-            if known is not None and all(present.name != output for present in graph.output):
+            if known is not None and output not in self._outputs:
                 graph.output.add(name=output, type=known.proto)
+                self._outputs.add(output)
             self._report.updates.append(Update(label, value, output))
-
-
-class _Functions:
-    """The functions of `PORTABLE_DOMAIN` in a model, by what they compute."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self.new: list[onnx.FunctionProto] = []
-        self._names: dict[bytes, str] = {}
-        self._taken: set[str] = set()
-        for function in model.functions:
-            if function.domain == PORTABLE_DOMAIN:
-                self._names[_content(function)] = function.name
-                self._taken.add(function.name)
-
-    def name(self, function: onnx.FunctionProto) -> str:
-        """The name of the function with this content; it is added where there is none."""
-        content = _content(function)
-        if content not in self._names:
-            function.name = _numbered(function.name, self._taken)
-            self._taken.add(function.name)
-            self._names[content] = function.name
-            self.new.append(function)
-        return self._names[content]
-
-
-def _content(function: onnx.FunctionProto) -> bytes:
-    """What tells two functions apart: everything but the name."""
-    plain = onnx.FunctionProto()
-    plain.CopyFrom(function)
-    plain.name = ""
-    content: bytes = plain.SerializeToString(deterministic=True)
-    return content
-
-
-def _numbered(wish: str, taken: set[str]) -> str:
-    number, name = 1, wish
-    while name in taken:
-        number += 1
-        name = f"{wish}_{number}"
-    return name

@@ -22,7 +22,7 @@ def conv_grad(body: Body) -> None:
     if body.has("dX"):
         target = body.dimensions("X", windows.spatial_axes)
         group = node.integer("group")
-        body.result("dX", scatter(body, windows, "dY", "W", sizes, target, group))
+        body.result("dX", scatter(body, windows, "dY", "W", sizes, target, group=group))
     if body.has("dW"):
         body.result("dW", _weight_gradient(body, windows, sizes))
     if body.has("dB"):

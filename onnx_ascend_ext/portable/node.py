@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import onnx
 from onnx import TensorProto, helper
@@ -28,6 +28,7 @@ class TrainingNode:
             on.
         outputs: the same for the outputs.
         find_type: finds what is known of the type of a value; with its shape, where the flag is set.
+        asked_shapes: the formals whose shape was asked for.
     """
 
     operator: PortableOperator
@@ -36,6 +37,7 @@ class TrainingNode:
     inputs: dict[str, str]
     outputs: dict[str, str]
     find_type: FindType
+    asked_shapes: set[str] = field(default_factory=set)
 
     def has(self, formal: str) -> bool:
         """Whether the node has this input or output."""
@@ -104,6 +106,7 @@ class TrainingNode:
 
     def shape(self, formal: str) -> list[int | None] | None:
         """The dimensions of an input or output, None for those that are no numbers; None where not known."""
+        self.asked_shapes.add(formal)
         known = self.type(formal, with_shape=True)
         return known.shape if known else None
 

@@ -25,15 +25,16 @@ def average_pool_grad(body: Body) -> None:
     windows = windows_of(node, [])
     sizes = _input_sizes(body, windows)
     values = "dY"
-    counts = _counts(windows, sizes, node.integer("count_include_pad") != 0, node.integer("ceil_mode") != 0)
-    if np.any(counts != prod(windows.kernel)):
-        shares = body.constant_like((prod(windows.kernel) / counts)[np.newaxis, np.newaxis], "dY")
+    ceil_mode = node.integer("ceil_mode") != 0
+    counted = _counted(windows, sizes, node.integer("count_include_pad") != 0, ceil_mode)
+    if np.any(counted != prod(windows.kernel)):
+        shares = body.constant_like((prod(windows.kernel) / counted)[np.newaxis, np.newaxis], "dY")
         values = body.op("Mul", "dY", shares, out="shared")
     one, rest = body.constant([1]), body.constant([-1])
-    counted = body.dimensions("dY", windows.spatial_axes)
-    planes = body.op("Reshape", values, body.concat(rest, one, counted), out="planes")
+    numbers = body.dimensions("dY", windows.spatial_axes)
+    planes = body.op("Reshape", values, body.concat(rest, one, numbers), out="planes")
     weights = body.constant_like(np.full([1, 1, *windows.kernel], 1 / prod(windows.kernel)), "dY")
-    spread = scatter(body, windows, planes, weights, sizes, None)
+    spread = scatter(body, windows, planes, weights, sizes, None, ceil_mode=ceil_mode)
     shape = body.concat(body.dimensions("dY", [0, 1]), body.constant(sizes))
     body.result("dX", body.op("Reshape", spread, shape))
 
@@ -67,7 +68,7 @@ def _input_sizes(body: Body, windows: Windows) -> list[int]:
     )
 
 
-def _counts(
+def _counted(
     windows: Windows, sizes: list[int], include_pads: bool, ceil_mode: bool
 ) -> npt.NDArray[np.float64]:
     """How many elements count in each window, as an array of [windows along each axis].
@@ -75,16 +76,12 @@ def _counts(
     Reference: the ONNX operator AveragePool.
     """
     pads = windows.pads_for(sizes) or []
-    counts = np.ones([1] * windows.rank)
+    numbers = windows.counts(sizes, pads, ceil_mode=ceil_mode)
+    counted = np.ones([1] * windows.rank)
     for axis, (size, (before, after)) in enumerate(zip(sizes, pads, strict=True)):
-        stride = windows.strides[axis]
-        free = size + before + after - windows.extents[axis]
-        number = (-(-free // stride) if ceil_mode else free // stride) + 1
-        if (number - 1) * stride >= size + before:
-            number -= 1
-        starts = np.arange(number) * stride - before
+        starts = np.arange(numbers[axis]) * windows.strides[axis] - before
         places = starts[:, np.newaxis] + np.arange(windows.kernel[axis]) * windows.dilations[axis]
         low, high = (-before, size + after) if include_pads else (0, size)
         along = ((places >= low) & (places < high)).sum(axis=1)
-        counts = counts * along.reshape([-1 if other == axis else 1 for other in range(windows.rank)])
-    return counts
+        counted = counted * along.reshape([-1 if other == axis else 1 for other in range(windows.rank)])
+    return counted

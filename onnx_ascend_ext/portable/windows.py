@@ -66,6 +66,23 @@ class Windows:
             found.append((small, large) if self.auto_pad == "SAME_UPPER" else (large, small))
         return found
 
+    def counts(
+        self, sizes: Sequence[int], pads: Sequence[tuple[int, int]], *, ceil_mode: bool = False
+    ) -> list[int]:
+        """How many windows there are along each axis of an input of these spatial sizes.
+
+        Reference: the ONNX operators Conv and AveragePool.
+        """
+        found = []
+        for size, (before, after), stride, extent in zip(
+            sizes, pads, self.strides, self.extents, strict=True
+        ):
+            free = size + before + after - extent
+            count = (-(-free // stride) if ceil_mode else free // stride) + 1
+            # A window that would begin behind the input is left out.
+            found.append(count - 1 if ceil_mode and (count - 1) * stride >= size + before else count)
+        return found
+
 
 def windows_of(node: TrainingNode, kernel: Sequence[int]) -> Windows:
     """The windows that a node's attributes describe; `kernel` counts where it has no `kernel_shape`.
@@ -97,7 +114,9 @@ def scatter(
     weights: str,
     input_sizes: Sequence[int | None] | None,
     target: str | None,
+    *,
     group: int = 1,
+    ceil_mode: bool = False,
 ) -> str:
     """Adds to each element of an input what each window with it has for it: a transposed convolution.
 
@@ -107,8 +126,9 @@ def scatter(
         values: [batch, channels, *number of windows].
         weights: [channels, channels of the input / group, *kernel].
         input_sizes: the spatial sizes of the input as far as they are known.
-        target: the spatial sizes of the input as a 1-D tensor; None where `input_sizes` are all known.
+        target: the spatial sizes of the input as a 1-D tensor; None where `input_sizes` has them all.
         group: the number of groups.
+        ceil_mode: whether the last windows may reach behind the padded input.
 
     Returns:
         [batch, channels of the input, *input sizes].
@@ -120,22 +140,32 @@ def scatter(
         "group": group,
     }
     pads = windows.pads_for(input_sizes)
+    known = [size for size in input_sizes or [] if size is not None]
+    if pads is not None and len(known) == windows.rank:
+        counts = windows.counts(known, pads, ceil_mode=ceil_mode)
+        behind = [
+            (count - 1) * stride + extent - before - size
+            for count, stride, extent, (before, _), size in zip(
+                counts, windows.strides, windows.extents, pads, known, strict=True
+            )
+        ]
+        attributes["pads"] = [*(before for before, _ in pads), *(max(number, 0) for number in behind)]
+        if any(number < 0 for number in behind):
+            attributes["output_padding"] = [max(-number, 0) for number in behind]
+        return body.op("ConvTranspose", values, weights, **attributes)
     if pads is not None and all(stride == 1 for stride in windows.strides):
-        # As many windows as elements fit: what the windows reach is the padded input, no more and no less.
-        before, after = zip(*pads, strict=True)
-        return body.op("ConvTranspose", values, weights, pads=[*before, *after], **attributes)
+        # What the windows reach is the padded input, no more and no less.
+        attributes["pads"] = [*(before for before, _ in pads), *(after for _, after in pads)]
+        return body.op("ConvTranspose", values, weights, **attributes)
     reached = body.op("ConvTranspose", values, weights, out="reached", **attributes)
-    sizes = target if target is not None else body.constant(list(input_sizes or []))
-    before_sizes = pads_before(body, windows, pads, sizes)
-    return _cut_out(body, windows, reached, before_sizes, sizes)
-
-
-def pads_before(body: Body, windows: Windows, pads: Sequence[tuple[int, int]] | None, sizes: str) -> str:
-    """The pads before an input along its spatial axes, as a 1-D tensor; computed where they are not known."""
+    sizes = target if target is not None else body.constant(known)
     if pads is not None:
-        return body.constant([before for before, _ in pads])
-    before, _ = same_pads(body, windows, sizes)
-    return before
+        before_sizes = body.constant([before for before, _ in pads])
+    else:
+        before_sizes, _ = same_pads(body, windows, sizes)
+    reach = body.dimensions(reached, windows.spatial_axes)
+    after_sizes = body.op("Add", body.op("Sub", sizes, reach), before_sizes)
+    return pad_spatially(body, reached, body.op("Neg", before_sizes), after_sizes)
 
 
 def same_pads(body: Body, windows: Windows, sizes: str) -> tuple[str, str]:
@@ -157,10 +187,3 @@ def pad_spatially(body: Body, value: str, before: str, after: str) -> str:
     """Adds zeros around a value along its spatial axes, or takes elements away where a number is negative."""
     none = body.constant([0] * _BATCH_AND_CHANNELS)
     return body.op("Pad", value, body.concat(none, before, none, after))
-
-
-def _cut_out(body: Body, windows: Windows, reached: str, before: str, sizes: str) -> str:
-    """The input out of what the windows reach, which starts `before` it and may be shorter or longer."""
-    reach = body.dimensions(reached, windows.spatial_axes)
-    after = body.op("Add", body.op("Sub", sizes, reach), before)
-    return pad_spatially(body, reached, body.op("Neg", before), after)
