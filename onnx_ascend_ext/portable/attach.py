@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import onnx
 from onnx import TensorProto
 
@@ -20,6 +22,10 @@ from onnx_ascend_ext.portable.value_types import ValueType, ValueTypes
 from onnx_ascend_ext.rewriting import add_functions
 from onnx_ascend_ext.rewriting.names import FreshNames
 from onnx_ascend_ext.rewriting.opsets import body_opset
+
+_DOMAINS_OF_TRAINING = ("", "com.microsoft")
+_GRADIENT = re.compile(r"\w+Grad(_\w+)?")
+"""How training builds name gradients; stock ONNX Runtime has no operator of such a name in these domains."""
 
 
 def attach(model: onnx.ModelProto, definitions: PortableCatalog) -> tuple[PortableReport, list[str]]:
@@ -78,14 +84,14 @@ class _Attachment:
         """Rewrites a node, if it is a training-only one that has a body, and says whether it did."""
         key = (scope.domains[position], scope.op_types[position])
         operator = self._definitions.operators.get(key)
-        undefined = self._definitions.undefined.get(key)
-        if operator is None and undefined is None:
+        reason = "" if operator else self._reason_without(key)
+        if not (operator or reason) or scope.is_function_node(position, self._index.functions):
             return False
         proto = scope.nodes[position]
         label, op_type = node_label(proto), f"{key[0] or 'ai.onnx'}::{key[1]}"
         try:
             if operator is None:
-                raise NoBodyError(undefined.reason if undefined else "")
+                raise NoBodyError(reason)
             node = self._bound(scope, operator, proto)
             function = self._functions.name_for(node)
         except NoBodyError as error:
@@ -99,6 +105,16 @@ class _Attachment:
         proto.input.extend(node.inputs.values())
         proto.output.extend(node.outputs.values())
         return True
+
+    def _reason_without(self, key: tuple[str, str]) -> str:
+        """Why an operator without a definition has none; empty for one that is not of a training build."""
+        undefined = self._definitions.undefined.get(key)
+        if undefined is not None:
+            return undefined.reason
+        domain, op_type = key
+        if domain in _DOMAINS_OF_TRAINING and _GRADIENT.fullmatch(op_type):
+            return "it is named like a gradient of a training build, but this package does not know it"
+        return ""
 
     def _bound(self, scope: Scope, operator: PortableOperator, proto: onnx.NodeProto) -> TrainingNode:
         """The node under its formal names, with an output for each value that it overwrites."""

@@ -263,6 +263,7 @@ def test_a_value_that_is_overwritten_in_a_body_is_refused() -> None:
         ("y = com.microsoft.ReluGrad (x, x, x)", "has 3 inputs, the operator has 2"),
         ("y = com.microsoft.LeakyReluGrad <alpha = 1> (x, x)", ""),
         ('y = com.microsoft.LeakyReluGrad <alpha = "much"> (x, x)', "alpha is not a number"),
+        ("y = com.microsoft.ShrinkGrad (x, x)", "this package does not know it"),
     ],
 )
 def test_a_node_without_a_body_stays_and_is_reported(node: str, reason: str) -> None:
@@ -288,6 +289,17 @@ def test_an_operator_that_is_not_of_a_training_build_is_left_alone(node: str) ->
     new, report = converted(model)
     assert new == model
     assert (report.expanded, report.remaining, report.updates) == ([], [], [])
+
+
+def test_an_operator_that_the_model_defines_itself_is_left_alone() -> None:
+    model = parsed("""
+        g (float[3] x) => (float[3] y) { y = com.microsoft.ReluGrad (x, x) }
+        <domain: "com.microsoft", opset_import: ["": 17]>
+        ReluGrad (a, b) => (r) { r = Add (a, b) }
+    """)
+    new, report = converted(model)
+    assert new == model
+    assert (report.expanded, report.remaining) == ([], [])
 
 
 def test_a_sigmoid_gradient_becomes_the_kernel() -> None:
