@@ -1,4 +1,4 @@
-"""Prepare scikit-learn's digits, 1797 images of 8x8 pixels, for `onnx-ascend train models/digits_mlp`.
+"""Prepare scikit-learn's digits, 1797 images of 8x8 pixels, for `onnx-ascend train models/ort_digits`.
 
 Writes `digits_train.npz` and `digits_test.npz`: `x`, the pixels between 0 and 1, and `labels`, the digits.
 The data is part of scikit-learn (`pip install scikit-learn`); nothing is downloaded.

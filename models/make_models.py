@@ -283,10 +283,27 @@ def deep() -> tuple[torch.nn.Module, Shape]:
     return Deep(), (32,)
 
 
+def digits() -> tuple[torch.nn.Module, Shape]:
+    """For the 8x8 images of scikit-learn's digits."""
+    from torch import nn
+
+    class Mlp(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.hidden = nn.Linear(64, 96)
+            self.scores = nn.Linear(96, 10)
+
+        def forward(self, x: torch.Tensor) -> Any:
+            return self.scores(self.hidden(x).sigmoid())
+
+    return Mlp(), (64,)
+
+
 ORT_CASES: dict[str, Callable[[], tuple[torch.nn.Module, Shape]]] = {
     "ort_mnist_mlp": mnist_mlp,
     "ort_lenet_sigmoid": lenet_sigmoid,
     "ort_deep": deep,
+    "ort_digits": digits,
 }
 
 

@@ -15,6 +15,7 @@ from onnx_ascend_ext.command.options import device_options, json_option
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from onnx_ascend_ext.native.backend import Device
     from onnx_ascend_ext.training import Trainer
     from onnx_ascend_ext.training.epochs import Epoch
 
@@ -78,13 +79,14 @@ def command(
     device_id: int,
     allow_cpu: bool,
     as_json: bool,
-) -> int:
+) -> None:
     """Train on stock ONNX Runtime, the sigmoid gradients on AscendExecutionProvider.
 
     DIR holds what onnxruntime-training's generate_artifacts writes: training_model.onnx, checkpoint, and
     where there are any eval_model.onnx and optimizer_model.onnx.
     """
-    from onnx_ascend_ext.errors import ModelError
+    from onnx_ascend_ext.errors import BackendError, ModelError
+    from onnx_ascend_ext.native import describe
     from onnx_ascend_ext.sessions.assignment import fallen_back
     from onnx_ascend_ext.training import Trainer
     from onnx_ascend_ext.training.dataset import read_dataset
@@ -98,7 +100,13 @@ def command(
         from onnx_ascend_ext.command.loss_curve import check_plot
 
         check_plot(plot_file)
-    trainer = Trainer.from_artifacts(folder, device_id=device_id, threads=threads)
+    trainer = Trainer.from_artifacts(folder, device_id=device_id, threads=threads, allow_cpu=allow_cpu)
+    fallen = fallen_back(trainer.nodes)
+    if fallen and not allow_cpu:
+        raise BackendError(
+            f"{output.count(len(fallen), 'converted node')} would run on the CPU ({', '.join(fallen)}): pass "
+            "--allow-cpu to train all the same"
+        )
     if (eval_file or export_file) and not trainer.can_evaluate:
         raise ModelError(f"{folder} has no eval_model.onnx, which --eval-data and --export need")
     if load_file is not None:
@@ -108,7 +116,6 @@ def command(
     data = read_dataset(data_file, trainer.inputs)
     eval_data = None if eval_file is None else read_dataset(eval_file, trainer.inputs)
     size = batch_size or fixed_batch_size(trainer) or 32
-    fallen = fallen_back(trainer.nodes)
     done: list[Epoch] = []
     with _progress(epochs * data.batch_count(size)) as on_step:
         for epoch in train(
@@ -134,12 +141,12 @@ def command(
             plot_file,
             f"{trainer.optimizer}, learning rate {trainer.learning_rate:g}, batches of {size}",
         )
-    ok = allow_cpu or not fallen
+    device = describe().device(device_id) if len(fallen) < len(trainer.nodes) else None
+    files = {"saved": save_file, "exported": export_file, "plot": plot_file}
     if as_json:
-        output.print_json(_document(trainer, done, ok, device_id, (save_file, export_file, plot_file)))
+        output.print_json(_document(trainer, done, device, files))
     else:
-        _print(trainer, done, device_id, (save_file, export_file, plot_file))
-    return 0 if ok else 1
+        _print(trainer, done, device, files)
 
 
 @contextmanager
@@ -164,14 +171,13 @@ def _progress(total: int) -> Iterator[Callable[[float], None]]:
 
 
 def _document(
-    trainer: Trainer, epochs: list[Epoch], ok: bool, device_id: int, files: tuple[str | None, ...]
+    trainer: Trainer, epochs: list[Epoch], device: Device | None, files: dict[str, str | None]
 ) -> dict[str, Any]:
-    from onnx_ascend_ext.native import describe
     from onnx_ascend_ext.verification.verify import device_dict
 
     return {
         "schema": 1,
-        "ok": ok,
+        "ok": True,
         "optimizer": trainer.optimizer,
         "learning_rate": trainer.learning_rate,
         "epochs": [
@@ -186,13 +192,14 @@ def _document(
             for epoch in epochs
         ],
         "nodes": trainer.nodes,
-        "device": device_dict(describe().device(device_id)),
-        **dict(zip(("saved", "exported", "plot"), files, strict=True)),
+        "device": device_dict(device),
+        **files,
     }
 
 
-def _print(trainer: Trainer, epochs: list[Epoch], device_id: int, files: tuple[str | None, ...]) -> None:
-    from onnx_ascend_ext.native import describe
+def _print(
+    trainer: Trainer, epochs: list[Epoch], device: Device | None, files: dict[str, str | None]
+) -> None:
     from onnx_ascend_ext.sessions.assignment import fallen_back
 
     last = epochs[-1]
@@ -217,8 +224,8 @@ def _print(trainer: Trainer, epochs: list[Epoch], device_id: int, files: tuple[s
         f"train: {output.count(steps, 'step')} in {seconds:.1f} s; "
         f"loss {epochs[0].loss:.4f} to {last.loss:.4f}; "
         f"{on_device} of {output.count(len(trainer.nodes), 'converted node')} on "
-        f"{report.device(describe().device(device_id))}"
+        f"{report.device(device)}"
     )
-    for what, path in zip(("parameters and optimiser state", "network", "loss curve"), files, strict=True):
+    for what, path in files.items():
         if path is not None:
             output.print_line(f"{what}: {path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from onnx_ascend_ext.errors import ModelError
 
 Array = npt.NDArray[Any]
 
+# How onnxruntime-training names the values of the loss that it appends to a network.
+_OF_LOSS_BLOCK = re.compile(r"onnx::.+::\d+")
 _CLASSIFICATION_LOSSES = ("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
 
 
@@ -51,29 +54,33 @@ def classifier(model: onnx.ModelProto) -> Classifier | None:
 def network_outputs(model: onnx.ModelProto, parameters: Iterable[str]) -> list[str]:
     """The outputs of the network in an evaluation model, without the loss.
 
-    The inputs that meet no parameter on their way, such as labels, are the targets. The network's outputs are
-    the values without a target in them that are first compared with one; and the model's outputs without a
-    target in them.
+    The inputs that meet no parameter on their way, such as labels, are the targets. What is computed from
+    them, and what onnxruntime-training's names mark as such, is the loss. The network's outputs are the
+    values that the loss begins with, or the one value that all of these are computed from without a further
+    parameter; and the model's outputs that are not the loss.
 
     Raises:
         ModelError: the model has no input like that, so that its loss cannot be told from its outputs.
     """
     graph = model.graph
     targets = _targets(graph, set(parameters))
-    with_target = _reached(graph, targets)
+    made = {name for node in graph.node for name in node.output}
+    in_loss = _reached(graph, targets) | {name for name in made if _OF_LOSS_BLOCK.fullmatch(name)}
     constants = {tensor.name for tensor in graph.initializer}
-    from_input = _reached(
-        graph, {value.name for value in graph.input} - targets - constants - set(parameters)
-    )
+    inputs = {value.name for value in graph.input} - targets - constants - set(parameters)
+    from_input = _reached(graph, inputs)
     compared = [
         name
         for node in graph.node
-        if with_target.intersection(node.output)
+        if in_loss.intersection(node.output)
         for name in node.input
-        if name in from_input and name not in with_target
+        if name in from_input and name not in in_loss
     ]
-    outputs = [value.name for value in graph.output if value.name not in with_target]
-    found = list(dict.fromkeys([*_first(graph, compared), *outputs]))
+    outputs = [value.name for value in graph.output if value.name not in in_loss]
+    compared = _first(graph, compared)
+    if len(compared) > 1:
+        compared = _common_source(graph, set(compared), inputs | set(parameters)) or compared
+    found = list(dict.fromkeys([*compared, *outputs]))
     if not targets or not found:
         raise ModelError(
             "the evaluation model's loss cannot be told from its network: name the network's outputs"
@@ -100,12 +107,24 @@ def _first(graph: onnx.GraphProto, names: Iterable[str]) -> list[str]:
     return [name for name in names if not any(name in after[other] for other in names if other != name)]
 
 
-def _reached(graph: onnx.GraphProto, start: set[str]) -> set[str]:
-    """Some values and all that are computed from them; the nodes of a graph stand in their order."""
+def _common_source(graph: onnx.GraphProto, names: set[str], sources: set[str]) -> list[str]:
+    """The last value that all of some values are computed from, and from no source beside it, if any."""
+    for node in reversed(graph.node):
+        for name in filter(None, node.output):
+            if names <= _reached(graph, {name}) and names.isdisjoint(_reached(graph, sources, without=name)):
+                return [name]
+    return []
+
+
+def _reached(graph: onnx.GraphProto, start: set[str], without: str = "") -> set[str]:
+    """Some values and all that are computed from them, but not by way of one.
+
+    The nodes of a graph stand in their order.
+    """
     reached = set(start)
     for node in graph.node:
         if reached.intersection(_read(node)):
-            reached.update(name for name in node.output if name)
+            reached.update(name for name in node.output if name and name != without)
     return reached
 
 

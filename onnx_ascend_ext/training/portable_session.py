@@ -11,7 +11,7 @@ import onnx
 from onnx_ascend_ext.conversion import convert
 from onnx_ascend_ext.errors import BackendError, ModelError
 from onnx_ascend_ext.sessions import InferenceSession
-from onnx_ascend_ext.sessions.assignment import node_providers
+from onnx_ascend_ext.sessions.assignment import CPU_EP_NAME, converted_nodes, node_providers
 from onnx_ascend_ext.sessions.onnxruntime_module import onnxruntime
 
 _ERRORS_ONLY = 3
@@ -27,11 +27,13 @@ class SessionSettings:
         device_id: the NPU's number as ACL counts.
         threads: of ONNX Runtime's CPU provider; 0 for one on each core.
         folder: where external data of the models lies, or None.
+        allow_cpu: load on the CPU where the execution provider cannot be used at all.
     """
 
     device_id: int
     threads: int
     folder: Path | None
+    allow_cpu: bool
 
     def load(self, model: onnx.ModelProto, which: str) -> tuple[Any, dict[str, str]]:
         """A session for a model, and the execution provider of each converted node by its name.
@@ -54,18 +56,31 @@ class SessionSettings:
                 f"{node.op_type} ({node.node}): {node.reason}" for node in conversion.portable.remaining
             )
             raise ModelError(f"the {which} model has operators that stock ONNX Runtime lacks: {listed}")
-        options = onnxruntime().SessionOptions()
-        options.log_severity_level = _ERRORS_ONLY
-        options.intra_op_num_threads = self.threads
-        if self.folder is not None:
-            options.add_session_config_entry(_EXTERNAL_DATA_FOLDER, str(self.folder.resolve()))
         try:
-            session = InferenceSession(conversion.model, options, device_id=self.device_id)
+            try:
+                session = InferenceSession(conversion.model, self._options(), device_id=self.device_id)
+            except BackendError:
+                if not self.allow_cpu:
+                    raise
+                return self._on_cpu(conversion.model)
         except BackendError:
             raise
         except Exception as error:
             raise BackendError(f"the {which} model does not load: {one_line(error)}") from error
         return session, node_providers(session, conversion.model)
+
+    def _on_cpu(self, model: onnx.ModelProto) -> tuple[Any, dict[str, str]]:
+        data = model.SerializeToString()
+        session = onnxruntime().InferenceSession(data, self._options(), providers=[CPU_EP_NAME])
+        return session, dict.fromkeys(converted_nodes(model), CPU_EP_NAME)
+
+    def _options(self) -> Any:
+        options = onnxruntime().SessionOptions()
+        options.log_severity_level = _ERRORS_ONLY
+        options.intra_op_num_threads = self.threads
+        if self.folder is not None:
+            options.add_session_config_entry(_EXTERNAL_DATA_FOLDER, str(self.folder.resolve()))
+        return options
 
 
 def one_line(error: Exception) -> str:

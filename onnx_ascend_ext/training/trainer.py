@@ -61,6 +61,7 @@ class Trainer:
         learning_rate: float | None = None,
         device_id: int = 0,
         threads: int = 0,
+        allow_cpu: bool = False,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         """Makes a trainer; `from_artifacts` is the usual way.
@@ -73,6 +74,7 @@ class Trainer:
             learning_rate: the checkpoint's where None, and `DEFAULT_LEARNING_RATE` where it has none.
             device_id: the NPU's number as ACL counts.
             threads: of ONNX Runtime's CPU provider; 0 for one on each core.
+            allow_cpu: train on the CPU alone where the execution provider cannot be used at all.
             folder: where external data of the models lies.
 
         Warns:
@@ -84,7 +86,9 @@ class Trainer:
             BackendError: no such device, or ONNX Runtime cannot run the models.
         """
         self._artifacts = Artifacts(training_model, checkpoint, eval_model, optimizer_model)
-        self._settings = SessionSettings(device_id, threads, None if folder is None else Path(folder))
+        self._settings = SessionSettings(
+            device_id, threads, None if folder is None else Path(folder), allow_cpu
+        )
         roles = training_roles(training_model, checkpoint)
         optimizer = read_optimizer(optimizer_model)
         self._graph = build_step(training_model, roles, checkpoint.trainable, optimizer)
@@ -126,6 +130,7 @@ class Trainer:
         learning_rate: float | None = None,
         device_id: int = 0,
         threads: int = 0,
+        allow_cpu: bool = False,
     ) -> Trainer:
         """A trainer for a folder that onnxruntime-training's `generate_artifacts` wrote.
 
@@ -140,6 +145,7 @@ class Trainer:
             learning_rate=learning_rate,
             device_id=device_id,
             threads=threads,
+            allow_cpu=allow_cpu,
             folder=folder,
         )
 

@@ -42,7 +42,7 @@ def test_the_digits_example_reaches_95_percent_in_under_a_minute(
 ) -> None:
     start = time.perf_counter()
     ended = onnx_ascend(
-        "train", models / "digits_mlp", "--data", digits / "digits_train.npz",
+        "train", models / "ort_digits", "--data", digits / "digits_train.npz",
         "--eval-data", digits / "digits_test.npz", "--epochs", 30, "--learning-rate", 0.005,
         "--plot", "loss.png", "--export", "digits.onnx", "--save", "digits.npz", "--json", cwd=tmp_path,
     )  # fmt: skip
@@ -73,7 +73,7 @@ def test_the_digits_example_reaches_95_percent_in_under_a_minute(
 def test_a_training_is_told_in_a_table_and_goes_on_from_a_file(
     onnx_ascend: Command, models: Path, small: Path, tmp_path: Path
 ) -> None:
-    model = models / "digits_mlp"
+    model = models / "ort_digits"
     whole = onnx_ascend("train", model, "--data", small, "--epochs", 2, "--no-shuffle", "--json").json
     ended = onnx_ascend(
         "train", model, "--data", small, "--epochs", 1, "--no-shuffle", "--save", tmp_path / "state.npz"
@@ -100,6 +100,35 @@ def test_a_training_is_told_in_a_table_and_goes_on_from_a_file(
     assert again["learning_rate"] == 0.001
 
 
+def test_without_an_npu_training_is_refused_or_stays_on_the_cpu(
+    onnx_ascend: Command, models: Path, small: Path
+) -> None:
+    arguments = ("train", models / "ort_digits", "--data", small, "--epochs", 2, "--json")
+    refused = onnx_ascend(*arguments, ONNX_ASCEND_BACKEND="cann")
+    assert refused.status == 1
+    assert "CANN was not found" in refused.stderr
+    found = onnx_ascend(*arguments, "--allow-cpu", ONNX_ASCEND_BACKEND="cann").json
+    assert set(found["nodes"].values()) == {"CPUExecutionProvider"}
+    assert found["device"] is None
+    on_npu = onnx_ascend(*arguments).json
+    for epoch, expected in zip(found["epochs"], on_npu["epochs"], strict=True):
+        assert epoch["loss"] == pytest.approx(expected["loss"], rel=1e-5)
+
+
+def test_nodes_that_would_run_on_the_cpu_stop_the_training_before_it_begins(
+    onnx_ascend: Command, models: Path, small: Path
+) -> None:
+    # The kernel is not there on this SoC.
+    arguments = ("train", models / "ort_digits", "--data", small, "--epochs", 1, "--json")
+    refused = onnx_ascend(*arguments, ASCEND_SIM_SOC="Ascend310B1")
+    assert refused.status == 1
+    assert "1 converted node would run on the CPU" in refused.stderr
+    assert "--allow-cpu" in refused.stderr
+    allowed = onnx_ascend(*arguments, "--allow-cpu", ASCEND_SIM_SOC="Ascend310B1")
+    assert allowed.status == 0
+    assert set(allowed.json["nodes"].values()) == {"CPUExecutionProvider"}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -122,7 +151,7 @@ def test_a_training_that_cannot_work_writes_nothing(
     folder.mkdir()
     saving = [] if "--save" in options else ["--save", "state.npz"]
     ended = onnx_ascend(
-        "train", models / "digits_mlp", "--data", small, "--epochs", 3, *options, *saving, cwd=folder
+        "train", models / "ort_digits", "--data", small, "--epochs", 3, *options, *saving, cwd=folder
     )
     assert ended.status == 1
     assert words in ended.error_line
@@ -138,7 +167,7 @@ def test_data_and_artifacts_that_are_missing_are_named(
     ended = onnx_ascend("train", models / "ort_deep", "--data", small)
     assert (ended.status, "x has the shape [40, 64]" in ended.error_line) == (1, True)
     for name in ("training_model.onnx", "checkpoint"):
-        (tmp_path / name).write_bytes((models / "digits_mlp" / name).read_bytes())
+        (tmp_path / name).write_bytes((models / "ort_digits" / name).read_bytes())
     ended = onnx_ascend("train", tmp_path, "--data", small, "--export", tmp_path / "out.onnx")
     assert (ended.status, "has no eval_model.onnx" in ended.error_line) == (1, True)
     assert onnx_ascend("train", tmp_path, "--data", small, "--epochs", 1).status == 0
@@ -150,7 +179,7 @@ def test_data_and_artifacts_that_are_missing_are_named(
 def test_wrong_usage_is_told_apart(
     onnx_ascend: Command, models: Path, small: Path, options: list[str]
 ) -> None:
-    assert onnx_ascend("train", models / "digits_mlp", "--data", small, *options).status == 2
+    assert onnx_ascend("train", models / "ort_digits", "--data", small, *options).status == 2
 
 
 def test_a_plot_without_matplotlib_is_refused_before_training(
@@ -159,7 +188,7 @@ def test_a_plot_without_matplotlib_is_refused_before_training(
     (tmp_path / "matplotlib.py").write_text("raise ImportError")
     ended = onnx_ascend(
         "train",
-        models / "digits_mlp",
+        models / "ort_digits",
         "--data",
         small,
         "--plot",

@@ -15,7 +15,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "ort_mnist_mlp": (784,),
     "ort_lenet_sigmoid": (1, 28, 28),
     "ort_deep": (32,),
-    "digits_mlp": (64,),
+    "ort_digits": (64,),
 }
 """Shape of one example of each model that is trained, by its folder in `models/`."""
 

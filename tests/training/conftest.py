@@ -26,7 +26,7 @@ def training_python() -> str:
 @pytest.fixture(scope="session")
 def digits(models: Path) -> Path:
     """The artifacts of a small network: 64 inputs, 96 hidden units, 10 classes."""
-    return models / "digits_mlp"
+    return models / "ort_digits"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The network and the optimisers of `models/digits_mlp` in numpy's float64, from their formulas."""
+"""The network and the optimisers of `models/ort_digits` in numpy's float64, from their formulas."""
 
 from __future__ import annotations
 

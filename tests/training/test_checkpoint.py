@@ -21,8 +21,8 @@ from onnx_ascend_ext.training import Checkpoint, OptimizerGroup, read_checkpoint
 from . import schema
 
 MODELS = Path(__file__).parents[2] / "models"
-CASES = ["ort_mnist_mlp", "ort_lenet_sigmoid", "ort_deep", "digits_mlp"]
-DIGITS = (MODELS / "digits_mlp" / "checkpoint").read_bytes()
+CASES = ["ort_mnist_mlp", "ort_lenet_sigmoid", "ort_deep", "ort_digits"]
+DIGITS = (MODELS / "ort_digits" / "checkpoint").read_bytes()
 
 
 def same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> bool:
@@ -104,7 +104,7 @@ def test_the_tensors_of_an_external_checkpoint_are_not_in_the_file(tmp_path: Pat
 def test_onnxruntime_training_reads_what_is_written(
     training_python: str, tmp_path: Path, external: bool
 ) -> None:
-    checkpoint = read_checkpoint(MODELS / "digits_mlp" / "checkpoint")
+    checkpoint = read_checkpoint(MODELS / "ort_digits" / "checkpoint")
     checkpoint.frozen["more"] = np.asarray(2.5, np.float32)
     checkpoint.properties.update({"epoch": 3, "best": 0.5, "note": "größer"})
     write_checkpoint(checkpoint, tmp_path / "out", external_data=external)

@@ -38,6 +38,18 @@ LOSSES = {
         sum = Add (first, logarithm)
         loss = ReduceMean <keepdims = 0> (sum)
     """,
+    "binary cross entropy": """
+        one = Constant <value = float {1.0}> ()
+        p = Sigmoid (y)
+        logarithm = Log (p)
+        first = Mul (logarithm, t)
+        q = Sub (one, p)
+        other_logarithm = Log (q)
+        r = Sub (one, t)
+        second = Mul (other_logarithm, r)
+        sum = Add (first, second)
+        loss = ReduceMean <keepdims = 0> (sum)
+    """,
     "weighted by an input": """
         difference = Sub (t, y)
         magnitude = Abs (difference)
@@ -59,9 +71,23 @@ def model(loss: str, outputs: str = "float loss") -> onnx.ModelProto:
     return parsed
 
 
+ENDS = dict.fromkeys(LOSSES, "y") | {"binary cross entropy": "p"}
+"""A loss of probabilities may be one of logits: the last value that it is computed from counts."""
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_network_ends_where_the_loss_begins(loss: str) -> None:
-    assert network_outputs(model(LOSSES[loss]), ["w", "b"]) == ["y"]
+    assert network_outputs(model(LOSSES[loss]), ["w", "b"]) == [ENDS[loss]]
+
+
+def test_the_names_of_a_loss_block_tell_its_values() -> None:
+    named = model(
+        LOSSES["binary cross entropy"]
+        .replace("p =", '"onnx::sigmoid_output::5" =')
+        .replace("(p)", '("onnx::sigmoid_output::5")')
+        .replace("(one, p)", '(one, "onnx::sigmoid_output::5")')
+    )
+    assert network_outputs(named, ["w", "b"]) == ["y"]
 
 
 def test_further_outputs_of_the_network_are_kept_and_those_of_the_loss_are_not() -> None:

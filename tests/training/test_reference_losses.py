@@ -16,7 +16,7 @@ from onnx_ascend_ext.training import Trainer
 from .batches import draw
 
 REFERENCE: dict[str, Any] = json.loads(Path(__file__).with_name("reference_losses.json").read_text())
-GRADIENTS = {"ort_mnist_mlp": 2, "ort_lenet_sigmoid": 2, "ort_deep": 8, "digits_mlp": 1}
+GRADIENTS = {"ort_mnist_mlp": 2, "ort_lenet_sigmoid": 2, "ort_deep": 8, "ort_digits": 1}
 TOLERANCE = 1e-4
 
 

@@ -20,7 +20,7 @@ from . import oracle
 from .batches import draw
 
 STEPS, SIZE = 12, 20
-CASE = "digits_mlp"
+CASE = "ort_digits"
 
 
 def batches(seed: int = 0) -> list[tuple[Any, Any]]:
