@@ -36,8 +36,9 @@ def load_portable() -> PortableCatalog:
 def load_portable_from(directory: Traversable) -> PortableCatalog:
     """The training-only operators of a folder of `*.toml` files, in the order of the files and in theirs.
 
-    A file holds tables `[[operator]]`, one for each portable definition, and `[[undefined]]`, for operators
-    that have none.
+    A file holds tables `[[operator]]`, one for each portable definition, and `[[undefined]]`, for operators that
+    have none. The keys of the first are the attributes of `PortableOperator`, with lists `op_types` and `domains`
+    in place of one name each; an optional input is written `"weight?"`, a variadic last one `"inputs..."`.
 
     Raises:
         CatalogError: the folder holds no such file, or one that is not valid.

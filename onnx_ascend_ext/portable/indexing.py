@@ -24,20 +24,21 @@ def slice_grad(body: Body) -> None:
 def gather_grad(body: Body) -> None:
     """`GatherGrad`: the same Gather from the numbers of all places says where dY goes."""
     axis = body.node.integer("axis")
+    shape = "shape" if body.dtype("shape") == TensorProto.INT64 else body.cast("shape", TensorProto.INT64)
     if can_add(body):
-        positions = body.op("Gather", places(body, "shape"), "indices", axis=axis, out="positions")
-        body.result("dX", scatter_add(body, positions, "dY", "shape", distinct=False))
+        positions = body.op("Gather", places(body, shape), "indices", axis=axis, out="positions")
+        body.result("dX", scatter_add(body, positions, "dY", shape, distinct=False))
         return
     # [size along the axis, indices] times [before the axis, indices, behind it] sums what meets at one index.
-    size = body.op("Gather", "shape", body.constant([axis]), out="size")
-    before = body.op("ReduceProd", body.slice("shape", 0, axis), keepdims=1)
+    size = body.op("Gather", shape, body.constant([axis]), out="size")
+    before = body.op("ReduceProd", body.slice(shape, 0, axis), keepdims=1)
     # Behind an axis from the end, the slice would be empty for the last one: it ends at no other place then.
-    behind = body.op("ReduceProd", body.slice("shape", axis + 1 or _END, _END), keepdims=1)
+    behind = body.op("ReduceProd", body.slice(shape, axis + 1 or _END, _END), keepdims=1)
     count = body.op("Reshape", body.op("Size", "indices"), body.constant([1]))
     gradients = body.op("Reshape", "dY", body.concat(before, count, behind))
     indices = body.op("Reshape", "indices", body.constant([-1]))
     chosen = _one_hot(body, indices, body.scalar(size), 0, "dY")
-    body.result("dX", body.op("Reshape", body.op("MatMul", chosen, gradients), "shape"))
+    body.result("dX", body.op("Reshape", body.op("MatMul", chosen, gradients), shape))
 
 
 def gather_elements_grad(body: Body) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
@@ -74,11 +75,11 @@ class TrainingNode:
         return value
 
     def number(self, name: str) -> float:
-        """An attribute that is a number."""
+        """An attribute that is a number, which ONNX rounds to float32."""
         value = self.attribute(name)
         if not isinstance(value, int | float):
             raise NoBodyError(f"its attribute {name} is not a number")
-        return float(value)
+        return float(np.float32(value))
 
     def text(self, name: str) -> str:
         """An attribute that is a text."""

@@ -53,8 +53,11 @@ def max_pool_grad(body: Body) -> None:
         )
     sizes = body.concat(body.dimensions("dY", [0, 1]), body.constant([size or 0 for size in shape[2:]]))
     kernel = node.integers("kernel_shape")
-    strides = node.integers("strides") or [1] * len(kernel)
-    apart = bool(kernel) and all(size <= step for size, step in zip(kernel, strides, strict=True))
+    steps = node.integers("strides") or [1] * len(kernel)
+    gaps = node.integers("dilations") or [1] * len(kernel)
+    apart = bool(kernel) and all(
+        (size - 1) * gap < step for size, gap, step in zip(kernel, gaps, steps, strict=True)
+    )
     body.result("dX", scatter_add(body, "Indices", "dY", sizes, distinct=apart))
 
 

@@ -39,7 +39,7 @@ class Case:
     """
 
     op_type: str
-    inputs: Mapping[str, Any]
+    inputs: dict[str, Any]
     outputs: Mapping[str, Any]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     opset: int = 17

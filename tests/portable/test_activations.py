@@ -44,7 +44,7 @@ class Activation:
 
 ACTIVATIONS = [
     Activation("ReluGrad", lambda x: (x > 0).astype(x.dtype)),
-    Activation("LeakyReluGrad", lambda y, alpha=0.01: np.where(y > 0, 1, alpha), "Y"),
+    Activation("LeakyReluGrad", lambda y, alpha=0.01: np.where(y > 0, 1, float(np.float32(alpha))), "Y"),
     Activation("TanhGrad", lambda y: 1 - y * y, "Y"),
     Activation("GeluGrad", gelu_slope),
     Activation("FastGeluGrad", fast_gelu_slope),

@@ -168,6 +168,13 @@ def test_the_gradient_of_gather_in_other_types(index: Any, dtype: Any, opset: in
     assert_close(run_portable(case), gather_expected(case), rtol, atol)
 
 
+@pytest.mark.parametrize("opset", [13, 17])
+def test_the_shape_may_be_of_int32(opset: int) -> None:
+    case = gather_case((4, 3), (6,), 0, opset)
+    case.inputs["shape"] = case.inputs["shape"].astype(np.int32)
+    assert_close(run_portable(case), gather_expected(case))
+
+
 @pytest.mark.parametrize(("shape", "indices", "axis"), GATHERS[:-1])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_the_kernel_of_gather_computes_the_same(

@@ -26,6 +26,7 @@ class Pooling:
     pads: list[int]
     count_include_pad: int = 0
     ceil_mode: int = 0
+    dilations: list[int] | None = None
     samples: int = 2
     channels: int = 3
 
@@ -35,7 +36,8 @@ class Pooling:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        return {
+        attributes: dict[str, Any] = {} if self.dilations is None else {"dilations": self.dilations}
+        return attributes | {
             "kernel_shape": self.kernel,
             "strides": self.strides,
             "pads": self.pads,
@@ -82,7 +84,7 @@ def drawn(seed: int, *, ceil: bool = False) -> Pooling:
 
 def average_case(pool: Pooling, opset: int = 17, dtype: Any = np.float32, seed: int = 0) -> Case:
     x = np.zeros((pool.samples, pool.channels, *pool.sizes), np.float32)
-    shape = pool.forward("AveragePool", x)[0].shape
+    shape = pool.forward("AveragePool", x, max(opset, 17))[0].shape
     inputs = {"dY": np.asarray(np.random.default_rng(seed).normal(size=shape), dtype)}
     attributes = {**pool.attributes, "count_include_pad": pool.count_include_pad}
     return Case(
@@ -102,7 +104,7 @@ def average_expected(pool: Pooling, case: Case) -> dict[str, NDArray]:
     count = int(np.prod(pool.sizes))
     units = np.eye(count, dtype=np.float32).reshape(count, 1, *pool.sizes)
     one = Pooling(**{**pool.__dict__, "samples": count, "channels": 1})
-    columns = one.forward("AveragePool", units)[0].reshape(count, -1).astype(np.float64)
+    columns = one.forward("AveragePool", units, max(case.opset, 17))[0].reshape(count, -1).astype(np.float64)
     result = gradient.reshape(pool.samples * pool.channels, -1) @ columns.T
     return {"dX": result.reshape(pool.samples, pool.channels, *pool.sizes).astype(case.inputs["dY"].dtype)}
 
@@ -181,6 +183,20 @@ def test_the_gradient_of_max_pooling_goes_to_the_indices(seed: int, opset: int) 
     pool = drawn(seed, ceil=bool(seed % 2))
     case = max_case(pool, opset, seed)
     assert_close(run_portable(case), max_expected(pool, case))
+
+
+def test_the_gradients_of_windows_that_overlap_through_their_gaps_add_up() -> None:
+    pool = Pooling([9, 9], [2, 2], [2, 2], [0] * 4, dilations=[2, 2])
+    case = max_case(pool)
+    assert len(np.unique(case.inputs["Indices"])) < case.inputs["Indices"].size
+    assert_close(run_portable(case), max_expected(pool, case))
+
+
+@pytest.mark.parametrize("dilations", [[1, 2], [2, 2]])
+def test_the_gradient_of_average_pooling_with_gaps(dilations: list[int]) -> None:
+    pool = Pooling([7, 8], [2, 3], [2, 1], [1, 0, 0, 1], dilations=dilations)
+    case = average_case(pool, opset=19)
+    assert_close(run_portable(case), average_expected(pool, case))
 
 
 @pytest.mark.parametrize("opset", [11, 13, 15])
