@@ -36,9 +36,10 @@ def load_portable() -> PortableCatalog:
 def load_portable_from(directory: Traversable) -> PortableCatalog:
     """The training-only operators of a folder of `*.toml` files, in the order of the files and in theirs.
 
-    A file holds tables `[[operator]]`, one for each portable definition, and `[[undefined]]`, for operators that
-    have none. The keys of the first are the attributes of `PortableOperator`, with lists `op_types` and `domains`
-    in place of one name each; an optional input is written `"weight?"`, a variadic last one `"inputs..."`.
+    A file holds tables `[[operator]]`, one for each portable definition, and `[[undefined]]`, for operators
+    that have none. The keys of the first are the attributes of `PortableOperator`, with lists `op_types` and
+    `domains` in place of one name each; an optional input is written `"weight?"`, a variadic last one
+    `"inputs..."`.
 
     Raises:
         CatalogError: the folder holds no such file, or one that is not valid.
@@ -121,7 +122,7 @@ def _undefined(table: Table) -> list[UndefinedOperator]:
 
 
 def _formals(table: Table, key: str) -> tuple[tuple[str, ...], frozenset[str], bool]:
-    """The names in a list such as `["X", "bias?", "rest..."]`, the optional ones, and if the last is variadic."""
+    """The names in a list such as `["X", "bias?", "rest..."]`, which are optional, and if one is variadic."""
     written = table.texts(key, '["dY", "weight?"]')
     variadic = written[-1].endswith(_VARIADIC)
     names, optional = [], set()
