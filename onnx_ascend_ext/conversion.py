@@ -142,9 +142,10 @@ def convert(
             `y * Sigmoid(-x)`.
         only: names of the kernels to use; None for all.
         exclude: names of kernels not to use.
-        portable: also make the model of a training build of ONNX Runtime run on a stock one: each operator that
-            only those have and no kernel computes becomes a function of standard operators. What an operator
-            overwrote is another output of the model instead; `portable.updates` of the result says which.
+        portable: also make the model of a training build of ONNX Runtime run on a stock one: each operator
+            that only those have and no kernel computes becomes a function of standard operators. What an
+            operator overwrote is another output of the model instead; `portable.updates` of the result says
+            which.
 
     Raises:
         ModelError: the model cannot be read or converted.
@@ -184,8 +185,8 @@ def inspect(
 def restore(model: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
     """Takes a converted model back to standard operators, by writing out our function bodies.
 
-    The functions of kernels and of portable definitions go, with the imports of their domains; everything else
-    is kept.
+    The functions of kernels and of portable definitions go, with the imports of their domains; everything
+    else is kept.
 
     Args:
         model: a model, which is not changed, or the path of a model file.

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 )
 @click.option("--verify", "do_verify", is_flag=True, help="Run both models and compare their outputs.")
 @matching_options
-@click.option("--portable", is_flag=True, help="Also make a graph of a training build run on stock ONNX Runtime.")
+@click.option(
+    "--portable", is_flag=True, help="Also make a graph of a training build run on stock ONNX Runtime."
+)
 @click.option("--require-match", is_flag=True, help="Exit with 1 where nothing is found.")
 @external_data_option
 @click.option(

@@ -16,6 +16,7 @@ from onnx_ascend_ext.rewriting.opsets import import_kernels
 from onnx_ascend_ext.rewriting.plan import Plan
 from onnx_ascend_ext.rewriting.replacement import reads, replace_root
 
+
 def apply(planned: Plan, index: ModelIndex) -> list[str]:
     """Rewrites a model as planned; the index is of no use any more afterwards.
 

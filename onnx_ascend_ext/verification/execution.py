@@ -53,8 +53,8 @@ class Execution:
 def stock_session(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """A session on ONNX Runtime's CPU provider alone, and a note on how the model was made to load.
 
-    A model with named gradient operators, or others of a training build, that this ONNX Runtime does not have is
-    loaded with them replaced by their ONNX function bodies.
+    A model with named gradient operators, or others of a training build, that this ONNX Runtime does not have
+    is loaded with them replaced by their ONNX function bodies.
 
     Raises:
         BackendError: ONNX Runtime does not load the model; the message is its own.
