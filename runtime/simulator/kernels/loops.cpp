@@ -20,17 +20,19 @@ InstructionSetLoops choose() {
         {"avx512",
          __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
-         {avx512::conversion_loops, avx512::sigmoid_backward_loops}},
+         {avx512::conversion_loops,
+          {avx512::sigmoid_backward_real_loops, avx2::sigmoid_backward_complex_loops}}},
         {"avx2",
          __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"),
-         {avx2::conversion_loops, avx2::sigmoid_backward_loops}},
+         {avx2::conversion_loops, {avx2::sigmoid_backward_real_loops, avx2::sigmoid_backward_complex_loops}}},
 #endif
     };
     const std::string& wanted = settings().instruction_set;
     for (const InstructionSet& set : sets) {
         if (set.available && (wanted.empty() || wanted == set.name)) return set.loops;
     }
-    return {portable::conversion_loops, portable::sigmoid_backward_loops};
+    return {portable::conversion_loops,
+            {portable::sigmoid_backward_real_loops, portable::sigmoid_backward_complex_loops}};
 }
 
 }  // namespace
