@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
@@ -34,7 +34,7 @@ class Liveness:
         self.dead_initializers: dict[Scope, set[str]] = defaultdict(set)
         self._variable = index.variable
         self._reads = reads
-        self._uses = {scope: _Uses(scope) for scope in index.scopes}
+        self._uses = _Uses()
         for scope in index.scopes:
             if scope.kind == "training":
                 self._gain(index.main, scope.captures)
@@ -97,12 +97,13 @@ class Liveness:
         return staying - self._reads.get(scope, {}).keys()
 
 
-class _Uses(dict[str, int]):
-    """How often each value of a scope is used, as far as that has been asked or changed."""
+class _Uses(dict[Scope, Counter[str]]):
+    """How often each value is used in each scope: by its nodes, as its output, and by the bodies in it."""
 
-    def __init__(self, scope: Scope) -> None:
-        super().__init__()
-        self._scope = scope
-
-    def __missing__(self, name: str) -> int:
-        return self._scope.uses(name)
+    def __missing__(self, scope: Scope) -> Counter[str]:
+        counts = Counter(chain.from_iterable(scope.inputs))
+        counts.update(scope.output_names)
+        for body in scope.bodies:
+            counts.update(body.captures)
+        self[scope] = counts
+        return counts
