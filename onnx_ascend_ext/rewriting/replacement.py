@@ -59,6 +59,9 @@ def replace_root(
     root = site.scope.nodes[site.root]
     root.ClearField("attribute")
     root.ClearField("overload")
+    if len(site.scope.outputs[site.root]) > 1:
+        # Optional outputs that are left out; the kernel has none.
+        del root.output[1:]
     if not (site.factors or site.scale != 1 or any(site.views) or any(site.activated)):
         root.input[:] = site.operands
         merge_descriptions(root, removed)

@@ -231,6 +231,15 @@ class TestA10ImportsThatAreMissing:
         assert problem_of(conversion.model) is None
         check_same_values(model, conversion)
 
+    def test_operands_and_outputs_that_are_left_out_go(self):
+        model = graph("dx = com.microsoft.SigmoidGrad(dy, y)", values="")
+        model.graph.node[0].input.append("")
+        model.graph.node[0].output.append("")
+        conversion = check(model)
+        (node,) = conversion.model.graph.node
+        assert (list(node.input), list(node.output)) == (["dy", "y"], ["dx"])
+        assert problem_of(conversion.model) is None
+
     def test_a_stale_import_stays(self):
         model = graph(
             "dx = com.microsoft.SigmoidGrad(dy, y)",
