@@ -318,14 +318,14 @@ class Search:
         return len(form.factors) == 1 and not form.factors[0][0] & 1
 
     def _complete_forms(self, scope: Scope) -> None:
-        """Compute the forms of all arithmetic of a scope, once, so that composite gradients and
-        views are found."""
-        if scope in self._complete:
-            return
-        self._complete.add(scope)
-        for index in scope.order():
-            if scope.op_types[index] in ARITHMETIC and scope.outputs[index][0]:
-                self._valuation.form(scope, scope.outputs[index][0])
+        """Compute all arithmetic forms of a scope and those around it, once, to find composites and views."""
+        for current in scope.enclosing():
+            if current in self._complete:
+                continue
+            self._complete.add(current)
+            for index in current.order():
+                if current.op_types[index] in ARITHMETIC and current.outputs[index][0]:
+                    self._valuation.form(current, current.outputs[index][0])
 
     def _add_constant_gradients(self, scope: Scope, outcome: Outcome, found: list[Bound]) -> None:
         """Keep matches whose gradient is a constant only where no match with another gradient covers them."""
