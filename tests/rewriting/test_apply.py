@@ -377,3 +377,29 @@ def test_a_sigmoid_that_nothing_computes_is_added():
     assert types(after) == ["Sigmoid", "SigmoidBackward"]
     assert after.graph.node[0].output[0] == after.graph.node[1].input[1] == "x_Sigmoid"
     same_values(before, after, dy=drawn((3, 4), 1), x=drawn((3, 4), 2))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "extra", "stays"),
+    [
+        ("k, mask", "", False),
+        ('k, ""', "", False),
+        ("k, mask", "m = Not(mask)", True),
+        ("k, mask", "m = Identity(k)", True),
+    ],
+)
+def test_a_node_of_several_outputs_goes_when_none_is_used(outputs, extra, stays):
+    before = model_of(f"{outputs} = Dropout(one) d = Sub(k, y) s = Mul(d, y) dx = Mul(s, dy) {extra}")
+    after = rewritten(before, ("dx", "dy", "y", ["k", "d", "s"]))
+    assert ("Dropout" in types(after)) == stays
+    same_values(before, after, dy=drawn((3, 4), 1), y=drawn((3, 4), 2))
+
+
+def test_optional_inputs_that_are_left_out_are_no_uses():
+    before = model_of(
+        'c = Clip(y, "", one) d = Sub(one, y) s = Mul(d, y) dx = Mul(s, dy) z = Clip(c, "", one)',
+        head="(float[N,4] dy, float[N,4] y) => (float[N,4] dx, float[N,4] z)",
+    )
+    after = rewritten(before, ("dx", "dy", "y", ["d", "s"]))
+    assert types(after) == ["Clip", "SigmoidBackward", "Clip"]
+    assert [t.name for t in after.graph.initializer] == ["one"]
