@@ -189,8 +189,25 @@ class Structures:
         decision = self._weighed(index, part)
         if decision is not None:
             return decision
-        part = self._part(index, self._inner_part_of)
-        return None if part is None else self._weighed(index, part)
+        deeper = self._part(index, self._inner_part_of)
+        decision = None if deeper is None else self._weighed(index, deeper)
+        if decision is None and self._are_refined(part.leaves):
+            decision = self._weighed(index, part)
+        return decision
+
+    def _are_refined(self, leaves: tuple[str, ...]) -> bool:
+        """Look up the computed ones of some leaves; whether all of them turn out to be single atoms."""
+        for leaf in leaves:
+            if self._kinds[leaf] != _COMPUTED:
+                continue
+            form = self._valuation.form(self._scope, leaf)
+            if self._valuation.is_opaque(self._scope, leaf):
+                self._kinds[leaf] = _OPAQUE
+            elif self._valuation.is_sigmoid(form):
+                self._kinds[leaf] = _SIGMOID
+            else:
+                return False
+        return True
 
     def _weighed(self, index: int, part: _Part) -> Plain | bool | None:
         proof, leaves = part.proof, part.leaves
