@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import onnx
@@ -162,6 +165,19 @@ def test_a_file_that_is_converted_twice_has_the_same_bytes(file, tmp_path):
     assert (
         (tmp_path / "once.onnx").read_bytes() == (tmp_path / "twice.onnx").read_bytes() == file.read_bytes()
     )
+
+
+def test_every_process_writes_the_same_bytes(tmp_path, models):
+    program = "import sys, onnx_ascend_ext as ax; ax.convert(sys.argv[1]).save(sys.argv[2])"
+    source = models / "torch_lstm_cell" / "model.onnx"
+    for seed in ("1", "2"):
+        subprocess.run(
+            [sys.executable, "-c", program, source, tmp_path / seed],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            check=True,
+            timeout=120,
+        )
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
 def test_a_restored_file_has_standard_operators_only(file, tmp_path):
