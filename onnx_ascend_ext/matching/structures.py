@@ -212,8 +212,8 @@ class Structures:
     def _weighed(self, index: int, part: _Part) -> Plain | bool | None:
         proof, leaves = part.proof, part.leaves
         if proof.pattern is not None:
-            if len(leaves) == 2 and len(part.nodes) > 2:
-                gradient, activation = leaves[proof.gradient], leaves[proof.activation]
+            gradient, activation = leaves[proof.gradient], leaves[proof.activation]
+            if len(leaves) == 2 and len(part.nodes) > 2 and self._may_be_float(activation):
                 return Plain(proof.pattern, self._scope, index, gradient, activation, part.nodes)
             return None
         if proof.partial or not self._are_opaque(leaves, live=proof.live):
@@ -295,6 +295,10 @@ class Structures:
         if sigmoids > 1:
             return False
         return live or self._is_never_rescaled(leaves)
+
+    def _may_be_float(self, name: str) -> bool:
+        kind = self._valuation.types.element_type(self._scope, name)
+        return not kind or kind in FLOAT_TYPES
 
     def _is_never_rescaled(self, leaves: tuple[str, ...]) -> bool:
         """Whether no other value is a multiple of a leaf: such a value can be an activation."""
