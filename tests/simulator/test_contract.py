@@ -189,6 +189,18 @@ def test_a_view_that_leaves_its_storage_fails_when_the_launch_is_built(
     assert check(acl, *operands) == 161002
 
 
+@pytest.mark.parametrize("shape", [[1 << 40, 1 << 40], [1 << 62, 4], [(1 << 63) - 1], [3] * 8], ids=str)
+@pytest.mark.parametrize("strides", [None, "broadcast", "huge"])
+def test_sizes_that_no_memory_has_are_refused(
+    acl: Acl, tensors: Tensors, shape: list[int], strides: str | None
+) -> None:
+    how: dict[str, Any] = {"strides": {"broadcast": [0], "huge": [(1 << 63) - 1], None: None}[strides]}
+    if how["strides"] is not None:
+        how["strides"] *= len(shape)
+    expected = 0 if shape == [3] * 8 and strides == "broadcast" else 561103
+    assert check(acl, *(tensors(shape, storage=[8], **how) for _ in range(3))) == expected
+
+
 @pytest.mark.parametrize(
     "view",
     [
