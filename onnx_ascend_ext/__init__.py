@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onnx_ascend_ext import simulator
     from onnx_ascend_ext.catalog.kernel import DOMAIN
     from onnx_ascend_ext.conversion import Conversion, convert, inspect, restore
     from onnx_ascend_ext.direct_call import sigmoid_backward
@@ -72,6 +73,7 @@ __all__ = [  # noqa: RUF022 - the main path first
     "get_ep_names",
     "sigmoid_backward",
     "Trainer",
+    "simulator",
     "DOMAIN",
     "AscendExtError",
     "ModelError",
@@ -91,6 +93,8 @@ def __getattr__(name: str) -> Any:
         return version("onnx-ascend-ext")
     if name in _EXPORTS:
         return getattr(importlib.import_module(f"{__name__}.{_EXPORTS[name]}"), name)
+    if name == "simulator":
+        return importlib.import_module(f"{__name__}.simulator")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

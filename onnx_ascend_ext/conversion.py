@@ -173,7 +173,12 @@ def inspect(
     only: Iterable[str] | None = None,
     exclude: Iterable[str] | None = None,
 ) -> Inspection:
-    """Finds what `convert` would rewrite, with the same arguments and errors, and changes nothing."""
+    """Finds what `convert` would rewrite, with the same arguments, and changes nothing.
+
+    Raises:
+        ModelError: the model cannot be read or converted.
+        AscendExtError: `only` or `exclude` names a kernel that does not exist.
+    """
     kernels = _chosen(only, exclude)
     proto, source = _opened(model)
     inspection = Inspection(source=source)

@@ -34,9 +34,9 @@ def command(
     from onnx_ascend_ext.native import describe
     from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
     from onnx_ascend_ext.verification import load_inputs, random_inputs
+    from onnx_ascend_ext.verification.agreement import device_dict
     from onnx_ascend_ext.verification.doors import open_door
     from onnx_ascend_ext.verification.execution import stock_session, timed_run
-    from onnx_ascend_ext.verification.verify import device_dict
 
     show_errors_only()
     npu, (cpu, _) = open_door(model, device_id=device_id).session, stock_session(model)

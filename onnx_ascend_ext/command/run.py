@@ -33,7 +33,7 @@ def command(
     """Run IN once through AscendExecutionProvider."""
     from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
     from onnx_ascend_ext.verification import execute, load_inputs, random_inputs
-    from onnx_ascend_ext.verification.verify import execution_dict
+    from onnx_ascend_ext.verification.agreement import execution_dict
 
     def feeds(declared: Any) -> Mapping[str, Any]:
         if inputs is not None:

@@ -86,9 +86,8 @@ def function_scope(function: FunctionProto) -> Scope:
 def nested_bodies(scope: Scope) -> list[Scope]:
     """The scopes of the graph attributes of a scope's nodes, in the order of the nodes."""
     bodies: list[Scope] = []
-    for index, node in enumerate(scope.nodes):
-        if not scope.owns_bodies(index):
-            continue
+    for index in scope.nodes_with_bodies():
+        node = scope.nodes[index]
         for attribute in node.attribute:
             if attribute.type == AttributeProto.GRAPH:
                 graphs = [(attribute.name, attribute.g)]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain, repeat
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
-
-import numpy as np
 
 from onnx_ascend_ext.errors import ModelError
 
@@ -103,9 +101,10 @@ class Scope:
             twice = next(name for name, count in Counter(names).items() if count > 1)
             raise ModelError(f"{self.path}: two nodes compute the value {twice!r}; repair the model")
 
-    def owns_bodies(self, index: int) -> bool:
-        """Whether the node at `index` may have graph attributes."""
-        return self.op_types[index] in _OPS_WITH_BODIES or self.domains[index] != ""
+    def nodes_with_bodies(self) -> list[int]:
+        """The nodes that may have graph attributes."""
+        pairs = enumerate(zip(self.op_types, self.domains, strict=True))
+        return [index for index, (op_type, domain) in pairs if domain or op_type in _OPS_WITH_BODIES]
 
     def opset(self, domain: str) -> int | None:
         """The version of an operator domain that is imported here, or None."""
@@ -210,27 +209,29 @@ class Scope:
 
     def _topological_ranks(self) -> list[int]:
         """Rank by node index, or an empty list when the container is sorted already."""
-        if self._ranks is not None:
-            return self._ranks
-        needed = self._dependencies()
-        lengths = np.fromiter(map(len, needed), dtype=np.int64, count=len(needed))
-        sources = np.fromiter(
-            map(self.producer.get, chain.from_iterable(needed), repeat(-1)),
-            dtype=np.int64,
-            count=int(lengths.sum()),
-        )
-        readers = np.repeat(np.arange(len(needed), dtype=np.int64), lengths)
-        self._ranks = [] if bool((sources < readers).all()) else self._sort(sources, readers)
+        if self._ranks is None:
+            needed = self._dependencies()
+            self._ranks = [] if self._is_sorted(needed) else self._sort(needed)
         return self._ranks
 
-    def _sort(self, sources: np.ndarray, readers: np.ndarray) -> list[int]:
+    def _is_sorted(self, needed: list[Sequence[str]]) -> bool:
+        to_come = set(self.producer)
+        for names, outputs in zip(needed, self.outputs, strict=True):
+            if not to_come.isdisjoint(names):
+                return False
+            to_come.difference_update(outputs)
+        return True
+
+    def _sort(self, needed: list[Sequence[str]]) -> list[int]:
         count = len(self.nodes)
         followers: list[list[int]] = [[] for _ in range(count)]
         waiting = [0] * count
-        for source, reader in zip(sources.tolist(), readers.tolist(), strict=True):
-            if source >= 0:
-                followers[source].append(reader)
-                waiting[reader] += 1
+        for reader, names in enumerate(needed):
+            for name in names:
+                source = self.producer.get(name)
+                if source is not None:
+                    followers[source].append(reader)
+                    waiting[reader] += 1
         ready = [index for index in range(count) if not waiting[index]]
         for index in ready:  # grows while it is walked: the nodes that have become ready
             for reader in followers[index]:

@@ -70,8 +70,8 @@ class _Finder:
         scopes = [scope for scope in self._index.scopes if self._is_searched(scope)]
         sites: dict[tuple[Scope, int], Site] = {}
         for scope in scopes:
-            for node in NamedForms(self._kernels).search(scope):
-                self._add_named(scope, node, sites)
+            for root, node in NamedForms(self._kernels).search(scope):
+                self._add_named(scope, root, node, sites)
         search = Search(self._valuation, self._patterns, proving=True)
         for scope in scopes:
             outcome = search.scan(scope)
@@ -113,10 +113,25 @@ class _Finder:
         return False
 
     def _add_named(
-        self, scope: Scope, found: NamedNode | NearMiss, sites: dict[tuple[Scope, int], Site]
+        self,
+        scope: Scope,
+        root: int,
+        found: NamedNode | NearMiss,
+        sites: dict[tuple[Scope, int], Site],
     ) -> None:
+        function = scope.is_function_node(root, self._index.functions)
+        if function is not None:
+            # The model says itself what the operator is, whoever else writes one of that name.
+            if isinstance(found, NearMiss):
+                return
+            defined = self._as_defined(scope, found, function)
+            if defined is None:
+                op_type = scope.op_types[root]
+                self._add_miss(scope, root, f"the model defines {op_type} itself, as something else")
+                return
+            found = defined
         if isinstance(found, NearMiss):
-            self._findings.near_misses.append(found)
+            self._add_miss(scope, root, found.reason)
             return
         proven = False
         if "output" in found.kernel.inputs:
@@ -133,6 +148,21 @@ class _Finder:
             proven_sigmoid=proven,
         )
         sites[scope, found.index] = Site(match, scope, found.index, (found.index,), found.operands, result)
+
+    def _as_defined(self, scope: Scope, found: NamedNode, function: Scope) -> NamedNode | None:
+        """A named node with the operands that the model's own definition of its operator gives it."""
+        inputs = scope.inputs[found.index]
+        if len(function.output_names) != 1 or len(function.input_names) != len(found.operands):
+            return None
+        forms = [self._valuation.form(function, name) for name in function.input_names]
+        result = self._valuation.form(function, function.output_names[0])
+        for pattern in self._patterns:
+            for gradient, activation in ((0, 1), (1, 0)):
+                product = self._ring.multiply(forms[gradient], pattern.slope(forms[activation]))
+                if pattern.kernel is found.kernel and result == product:
+                    pair = {pattern.gradient: inputs[gradient], pattern.activation: inputs[activation]}
+                    return NamedNode(found.kernel, found.index, (pair[0], pair[1]))
+        return None
 
     def _plain_site(self, plain: Plain) -> Site:
         scope, kernel = plain.scope, plain.pattern.kernel

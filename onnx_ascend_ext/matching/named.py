@@ -51,14 +51,14 @@ class NamedForms:
                 producers = self._producers.setdefault(foreign.op_type, _Producers())
                 producers.by_domain.setdefault(foreign.domain, []).append((kernel, foreign))
 
-    def search(self, scope: Scope) -> Iterator[NamedNode | NearMiss]:
+    def search(self, scope: Scope) -> Iterator[tuple[int, NamedNode | NearMiss]]:
         """The foreign nodes of a scope in its order, and those whose operands are not certain."""
         producers = self._producers
         for index, op_type in enumerate(scope.op_types):
             if op_type in producers and scope.domains[index] != DOMAIN:
                 found = self._examine(scope, index, producers[op_type])
                 if found is not None:
-                    yield found
+                    yield index, found
 
     def _examine(self, scope: Scope, index: int, producers: _Producers) -> NamedNode | NearMiss | None:
         domain = scope.domains[index]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnx_ascend_ext.algebra import UNIT, Form, TooLargeError, quotient
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
-from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
+from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS
 from onnx_ascend_ext.matching.structures import Plain, Proofs, Structures
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Search:
         self._live: dict[Scope, set[str]] = {}
         self._complete: set[Scope] = set()
         self._scaled: set[str] = set()
+        self._exponentials: set[str] = set()
         self._proofs = Proofs(valuation.ring, patterns) if proving else None
 
     def scan(self, scope: Scope) -> Outcome:
@@ -117,15 +118,22 @@ class Search:
         """The nodes whose forms matter, in topological order; `live` grows while they are visited."""
         op_types, domains, inputs, outputs = scope.op_types, scope.domains, scope.inputs, scope.outputs
         relaxed = self._valuation.rules.relaxed
+        exponentials = self._exponentials
         for index in scope.order():
             op_type = op_types[index]
             if op_type in ARITHMETIC:
+                if exponentials and not exponentials.isdisjoint(_numerators(op_type, inputs[index])):
+                    self._valuation.doubtful = True
                 if live.isdisjoint(inputs[index]) and not (
                     op_type in ADDITIVE and self._may_make_a_slope(scope, inputs[index])
                 ):
                     continue
-            elif op_type in FUNCTIONS:
-                if not self._valuation.is_complement(scope, index):
+            elif op_type == "Exp":
+                exponentials.update(outputs[index])
+                if not relaxed:
+                    continue
+            elif op_type == "Sigmoid":
+                if not self._valuation.is_sigmoid_of_negative(scope, index):
                     continue
                 self._valuation.doubtful = True
                 if not relaxed:
@@ -318,14 +326,14 @@ class Search:
         return len(form.factors) == 1 and not form.factors[0][0] & 1
 
     def _complete_forms(self, scope: Scope) -> None:
-        """Compute the forms of all arithmetic of a scope, once, so that composite gradients and
-        views are found."""
-        if scope in self._complete:
-            return
-        self._complete.add(scope)
-        for index in scope.order():
-            if scope.op_types[index] in ARITHMETIC and scope.outputs[index][0]:
-                self._valuation.form(scope, scope.outputs[index][0])
+        """Compute all arithmetic forms of a scope and those around it, once, to find composites and views."""
+        for current in scope.enclosing():
+            if current in self._complete:
+                continue
+            self._complete.add(current)
+            for index in current.order():
+                if current.op_types[index] in ARITHMETIC and current.outputs[index][0]:
+                    self._valuation.form(current, current.outputs[index][0])
 
     def _add_constant_gradients(self, scope: Scope, outcome: Outcome, found: list[Bound]) -> None:
         """Keep matches whose gradient is a constant only where no match with another gradient covers them."""
@@ -337,3 +345,10 @@ class Search:
             if covered.isdisjoint([(scope, bound.root)]):
                 outcome.bound.append(bound)
                 covered.update(bound.region.nodes)
+
+
+def _numerators(op_type: str, inputs: Sequence[str]) -> Sequence[str]:
+    """The operands that a product has as factors: an Exp among them may stand for `1 - y`."""
+    if op_type == "Mul":
+        return inputs
+    return inputs[:1] if op_type == "Div" else ()

@@ -43,10 +43,8 @@ class Sigmoids:
             return self._exp(scope, scope.outputs[index][0], argument)
         return self._sigmoid(scope, scope.outputs[index][0], argument)
 
-    def is_complement(self, scope: Scope, index: int) -> bool:
-        """Whether `1 - y` may be made of a Sigmoid or Exp node."""
-        if scope.op_types[index] == "Exp":
-            return True
+    def is_of_negative(self, scope: Scope, index: int) -> bool:
+        """Whether a Sigmoid node is applied to the negative of a value, so that it is some `1 - y`."""
         source = scope.producer.get(next(iter(scope.inputs[index]), ""))
         if source is None or scope.op_types[source] not in NEGATING:
             return False
@@ -126,7 +124,6 @@ class Sigmoids:
         if not argument.negative:
             return self._of(argument)
         if not self._store.rules.relaxed:
-            self._store.doubtful = True
             return self._of(argument)
         self._store.excuses[scope, name] = f"the factor `1 - y` is computed as `Sigmoid(-x)`: {RELAXED_HINT}"
         return self._store.ring.add(UNIT, self._store.ring.negate(self._of(argument.negated())))
@@ -139,7 +136,6 @@ class Sigmoids:
             y = self._of(positive)
             odds = ring.divide(y, ring.add(UNIT, ring.negate(y)))
             return ring.power(odds, -1) if argument.negative else odds
-        store.doubtful = True
         atom = self._exp_atoms.get(positive)
         if atom is None:
             atom = self._exp_atoms[positive] = ring.atom()

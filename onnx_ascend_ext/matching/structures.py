@@ -15,7 +15,7 @@ from onnx_ascend_ext.matching.operators import ARITHMETIC, CONSTANTS, FUNCTIONS,
 from onnx_ascend_ext.matching.sigmoids import NEGATING
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from onnx_ascend_ext.algebra import Rational, Ring
     from onnx_ascend_ext.graph import Scope
@@ -41,7 +41,8 @@ class Proof:
         number: names the structure in the keys of larger ones.
         form: its form over the leaves' stand-ins.
         live: whether it has the factor of a slope at one of its leaves.
-        partial: whether it is a kernel times something else, so that more has to be weighed.
+        partial: whether it is a kernel times something else, or has an activation that is no leaf, so that
+            more has to be weighed.
         pattern: the kernel that computes it, or None.
         gradient: the leaf that is the kernel's gradient.
         activation: the leaf that is its activation.
@@ -111,7 +112,12 @@ class Proofs:
                 continue
             for pattern in self._patterns:
                 activation = pattern.activation_of(base)
-                if activation is None or activation.scale != 1 or activation.factors not in leaf_of:
+                if activation is None:
+                    continue
+                if activation.factors not in leaf_of:
+                    partial = True
+                    continue
+                if activation.scale != 1:
                     continue
                 live = True
                 rest = ring.divide(form, pattern.slope(activation, Form(1, ((base, 1),))))
@@ -143,9 +149,10 @@ class Plain(NamedTuple):
 
 
 class _Part(NamedTuple):
-    number: int
+    proof: Proof
     leaves: tuple[str, ...]
     nodes: tuple[int, ...]
+    key: tuple[int, ...]
 
 
 # What a name can be, other than a constant: a value that nothing more is known of, a Sigmoid, a result of
@@ -162,6 +169,7 @@ class Structures:
         self._scope = scope
         self._proofs = proofs
         self._parts: dict[str, _Part] = {}
+        self._inner: dict[str, _Part | None] = {}
         self._undecided: dict[str, _Part] = {}
         self._kinds: dict[str, Kind] = {}
         self._rescaled: frozenset[str] | None = None
@@ -173,22 +181,72 @@ class Structures:
             index: a node of the default domain with one output.
         """
         scope = self._scope
-        op_type, inputs = scope.op_types[index], scope.inputs[index]
-        if op_type not in _DECIDED or len(inputs) != 2:
+        if scope.op_types[index] not in _DECIDED or len(scope.inputs[index]) != 2:
             return None
+        part = self._part(index, self._part_of)
+        if part is None:
+            return None
+        decision = self._weighed(index, part)
+        if decision is not None:
+            return decision
+        deeper = self._part(index, self._inner_part_of)
+        decision = None if deeper is None else self._weighed(index, deeper)
+        if decision is None and self._are_refined(part.leaves):
+            decision = self._weighed(index, part)
+        return decision
+
+    def _are_refined(self, leaves: tuple[str, ...]) -> bool:
+        """Look up the computed ones of some leaves; whether all of them turn out to be single atoms."""
+        for leaf in leaves:
+            if self._kinds[leaf] != _COMPUTED:
+                continue
+            form = self._valuation.form(self._scope, leaf)
+            if self._valuation.is_opaque(self._scope, leaf):
+                self._kinds[leaf] = _OPAQUE
+            elif self._valuation.is_sigmoid(form):
+                self._kinds[leaf] = _SIGMOID
+            else:
+                return False
+        return True
+
+    def _weighed(self, index: int, part: _Part) -> Plain | bool | None:
+        proof, leaves = part.proof, part.leaves
+        if proof.pattern is not None:
+            gradient, activation = leaves[proof.gradient], leaves[proof.activation]
+            if len(leaves) == 2 and len(part.nodes) > 2 and self._may_be_float(activation):
+                return Plain(proof.pattern, self._scope, index, gradient, activation, part.nodes)
+            return None
+        if proof.partial or not self._are_opaque(leaves, live=proof.live):
+            self._undecided[self._scope.outputs[index][0]] = part
+            return None
+        if proof.live:
+            self._parts[self._scope.outputs[index][0]] = part
+        return proof.live
+
+    def _part(self, index: int, part_of: Callable[[str], _Part | None]) -> _Part | None:
+        """The structure of a node, or None when it is a constant, too large, or not one that is dealt with.
+
+        Args:
+            index: a node of an operator in `_DECIDED`.
+            part_of: gives the structure of an operand that is not to be a leaf.
+        """
+        scope = self._scope
+        op_type = scope.op_types[index]
         leaves: list[str] = []
         nodes: tuple[int, ...] = (index,)
         key: list[Hashable] = [op_type]
-        for name in inputs:
-            part = self._parts.get(name)
+        for name in scope.inputs[index]:
+            part = part_of(name)
             if part is not None:
                 nodes += part.nodes
-                key.append((part.number, *[_place(leaves, leaf) for leaf in part.leaves]))
+                if not leaves:
+                    leaves.extend(part.leaves)
+                    key.append(part.key)
+                else:
+                    key.append((part.proof.number, *[_place(leaves, leaf) for leaf in part.leaves]))
                 continue
-            kind = self._kinds.get(name)
-            if kind is None:
-                kind = self._kinds[name] = self._kind(name)
-            if isinstance(kind, tuple):
+            kind = self._kind(name)
+            if kind.__class__ is tuple:
                 if op_type == "Mul":
                     return None
                 key.append(kind)
@@ -196,25 +254,29 @@ class Structures:
                 return None
             else:
                 key.append(_place(leaves, name))
-        if len(leaves) > MAX_LEAVES or len(nodes) > _MAX_NODES:
+        if not 0 < len(leaves) <= MAX_LEAVES or len(nodes) > _MAX_NODES:
             return None
         proof = self._proofs.of(tuple(key))
         if proof is None:
             return None
-        if len(nodes) > 2 and inputs[0] == inputs[1]:
+        if len(nodes) > 2:
             nodes = tuple(dict.fromkeys(nodes))
-        if proof.pattern is not None:
-            if len(leaves) == 2 and len(nodes) == len(set(nodes)) > 2:
-                gradient, activation = leaves[proof.gradient], leaves[proof.activation]
-                return Plain(proof.pattern, scope, index, gradient, activation, nodes)
-            return None
-        part = _Part(proof.number, tuple(leaves), nodes)
-        if proof.partial or not self._are_opaque(leaves, live=proof.live):
-            self._undecided[scope.outputs[index][0]] = part
-            return None
-        if proof.live:
-            self._parts[scope.outputs[index][0]] = part
-        return proof.live
+        return _Part(proof, tuple(leaves), nodes, (proof.number, *range(len(leaves))))
+
+    def _part_of(self, name: str) -> _Part | None:
+        """The structure of a value that is live."""
+        return self._parts.get(name)
+
+    def _inner_part_of(self, name: str) -> _Part | None:
+        """The structure of a value that is live, or that products and sums of leaves make."""
+        part = self._parts.get(name) or self._inner.get(name)
+        if part is not None or name in self._inner or self._kind(name) != _COMPUTED:
+            return part
+        index = self._scope.producer[name]
+        if self._scope.op_types[index] in _DECIDED and len(self._scope.inputs[index]) == 2:
+            part = self._part(index, self._inner.get)
+        self._inner[name] = part
+        return part
 
     def keep(self, name: str) -> None:
         """Take a value that was found to be live otherwise as a part of larger structures."""
@@ -222,7 +284,7 @@ class Structures:
         if part is not None:
             self._parts[name] = part
 
-    def _are_opaque(self, leaves: list[str], *, live: bool) -> bool:
+    def _are_opaque(self, leaves: tuple[str, ...], *, live: bool) -> bool:
         """Whether leaves hold no more than the structure shows, so that the proof says all."""
         sigmoids = 0
         for leaf in leaves:
@@ -234,7 +296,11 @@ class Structures:
             return False
         return live or self._is_never_rescaled(leaves)
 
-    def _is_never_rescaled(self, leaves: list[str]) -> bool:
+    def _may_be_float(self, name: str) -> bool:
+        kind = self._valuation.types.element_type(self._scope, name)
+        return not kind or kind in FLOAT_TYPES
+
+    def _is_never_rescaled(self, leaves: tuple[str, ...]) -> bool:
         """Whether no other value is a multiple of a leaf: such a value can be an activation."""
         if self._rescaled is None:
             scope = self._scope
@@ -246,17 +312,18 @@ class Structures:
         return self._rescaled.isdisjoint(leaves)
 
     def _has_constant(self, index: int) -> bool:
-        scope = self._scope
-        for name in scope.inputs[index]:
-            producer = scope.producer.get(name)
-            if producer is None:
-                if name not in scope.input_set or name in scope.initializers:
-                    return True
-            elif scope.op_types[producer] in CONSTANTS or scope.op_types[producer] in ARITHMETIC:
-                return True
-        return False
+        scope, constants = self._scope, self._valuation.constants
+        return any(
+            constants.uniform(scope.find(name) or scope, name) is not None for name in scope.inputs[index]
+        )
 
     def _kind(self, name: str) -> Kind:
+        kind = self._kinds.get(name)
+        if kind is None:
+            kind = self._kinds[name] = self._kind_of(name)
+        return kind
+
+    def _kind_of(self, name: str) -> Kind:
         scope = self._scope
         index = scope.producer.get(name)
         if index is None and not (name in scope.initializers or name in scope.input_set):

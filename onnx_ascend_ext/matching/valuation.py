@@ -88,9 +88,9 @@ class Valuation(FormStore):
         """Whether a node calls a model-local function."""
         return bool(self._functions) and scope.is_function_node(index, self._functions) is not None
 
-    def is_complement(self, scope: Scope, index: int) -> bool:
-        """Whether a node is a Sigmoid of something negative, or an Exp: `1 - y` may be made of it."""
-        return self._sigmoids.is_complement(scope, index)
+    def is_sigmoid_of_negative(self, scope: Scope, index: int) -> bool:
+        """Whether a Sigmoid node is applied to the negative of a value, so that it is some `1 - y`."""
+        return self._sigmoids.is_of_negative(scope, index)
 
     @staticmethod
     def _open(opened: set[tuple[Scope, str]], scope: Scope, index: int, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
@@ -34,7 +34,7 @@ class Liveness:
         self.dead_initializers: dict[Scope, set[str]] = defaultdict(set)
         self._variable = index.variable
         self._reads = reads
-        self._uses = {scope: _Uses(scope) for scope in index.scopes}
+        self._uses = _Uses()
         for scope in index.scopes:
             if scope.kind == "training":
                 self._gain(index.main, scope.captures)
@@ -48,7 +48,7 @@ class Liveness:
         uses = self._uses[scope]
         captured: list[str] = []
         for name in names:
-            before = uses[name]
+            before = uses.get(name, 0)
             uses[name] = before + 1
             if not before and scope.parent is not None and not scope.defines(name):
                 captured.append(name)
@@ -73,7 +73,8 @@ class Liveness:
                 node = producer.get(name)
                 if node is not None:
                     outputs = scope.outputs[node]
-                    if node not in staying and (len(outputs) == 1 or not any(map(uses.__getitem__, outputs))):
+                    is_unused = len(outputs) == 1 or not any(n and uses.get(n) for n in outputs)
+                    if is_unused and node not in staying:
                         dead.add(node)
                 elif name in scope.initializers or name in scope.sparse_initializers:
                     if name not in scope.input_set and name not in self._variable:
@@ -97,12 +98,14 @@ class Liveness:
         return staying - self._reads.get(scope, {}).keys()
 
 
-class _Uses(dict[str, int]):
-    """How often each value of a scope is used, as far as that has been asked or changed."""
+class _Uses(dict[Scope, dict[str, int]]):
+    """How often each value is used in each scope: by its nodes, as its output, and by the bodies in it."""
 
-    def __init__(self, scope: Scope) -> None:
-        super().__init__()
-        self._scope = scope
-
-    def __missing__(self, name: str) -> int:
-        return self._scope.uses(name)
+    def __missing__(self, scope: Scope) -> dict[str, int]:
+        counts = Counter(chain.from_iterable(scope.inputs))
+        counts.update(scope.output_names)
+        for body in scope.bodies:
+            counts.update(body.captures)
+        # A Counter counts fast, but is slow to look up.
+        self[scope] = dict(counts)
+        return self[scope]

@@ -42,16 +42,17 @@ def merge_descriptions(node: onnx.NodeProto, others: Iterable[onnx.NodeProto]) -
 
     Where they differ under one key, every value is kept, the node's own first, separated by `; `.
     """
+    telling = [other for other in others if other.metadata_props or other.doc_string]
+    if not telling:
+        return
     values: dict[str, list[str]] = {}
     texts = [node.doc_string] if node.doc_string else []
-    for source in others:
-        entries = source.metadata_props
-        if entries:
-            for entry in entries:
-                if not entry.key.startswith(_PREFIX):
-                    values.setdefault(entry.key, []).append(entry.value)
-        if source.doc_string:
-            texts.append(source.doc_string)
+    for other in telling:
+        for entry in other.metadata_props:
+            if not entry.key.startswith(_PREFIX):
+                values.setdefault(entry.key, []).append(entry.value)
+        if other.doc_string:
+            texts.append(other.doc_string)
     if values:
         own = {entry.key: entry for entry in node.metadata_props}
         for key, new in values.items():

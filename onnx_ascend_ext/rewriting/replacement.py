@@ -59,7 +59,10 @@ def replace_root(
     root = site.scope.nodes[site.root]
     root.ClearField("attribute")
     root.ClearField("overload")
-    if not (site.factors or site.scale != 1 or any(site.views) or any(site.activated)):
+    if len(site.scope.outputs[site.root]) > 1:
+        # Optional outputs that are left out; the kernel has none.
+        del root.output[1:]
+    if site.scale == 1 and not (site.factors or any(site.views) or any(site.activated)):
         root.input[:] = site.operands
         merge_descriptions(root, removed)
         become_kernel_node(root, site.match)

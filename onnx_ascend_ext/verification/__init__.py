@@ -1,9 +1,9 @@
 """Runs two models on the same inputs and measures how far their outputs lie apart."""
 
+from onnx_ascend_ext.verification.agreement import Verification, verify
 from onnx_ascend_ext.verification.comparison import Comparison, Tolerance, compare
 from onnx_ascend_ext.verification.execution import Execution, execute
 from onnx_ascend_ext.verification.inputs import load_inputs, random_inputs
-from onnx_ascend_ext.verification.verify import Verification, verify
 
 __all__ = [
     "Comparison",

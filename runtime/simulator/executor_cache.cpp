@@ -4,6 +4,7 @@
 #include <list>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "simulator/platform.h"
 #include "simulator/settings.h"
@@ -37,9 +38,20 @@ struct Cache {
     std::unordered_map<std::string_view, std::list<Node>::iterator, Hash> by_key;
 };
 
+// By pointer: a call that comes after the thread's destructors finds an empty cache, not a destroyed one.
+thread_local Cache* cache_of_thread = nullptr;
+
+struct CacheOwner {
+    ~CacheOwner() { delete std::exchange(cache_of_thread, nullptr); }
+};
+
 Cache& cache() {
-    thread_local Cache instance;
-    return instance;
+    if (cache_of_thread == nullptr) {
+        thread_local const CacheOwner owner;
+        (void)owner;
+        cache_of_thread = new Cache;
+    }
+    return *cache_of_thread;
 }
 
 struct KeyBuffer {

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,6 +21,16 @@ struct TaskFailure {
     int code = ACL_SUCCESS;
     std::string message;
 };
+
+// Runs work; nothing that it throws gets any further.
+template <typename Work>
+TaskFailure contained(Work& work) noexcept {
+    try {
+        return work();
+    } catch (const std::exception& error) {
+        return {ACL_ERROR_RT_INTERNAL_ERROR, error.what()};
+    }
+}
 
 class Task {
   public:
@@ -44,8 +55,7 @@ class Stream {
     template <typename Work>
     void submit(Work&& work, bool at_once = true) {
         if (at_once && begin_at_once()) {
-            TaskFailure failure = work();
-            end_at_once(std::move(failure));
+            end_at_once(contained(work));
             return;
         }
         enqueue(std::make_unique<TaskOf<std::decay_t<Work>>>(std::forward<Work>(work)));
@@ -65,7 +75,7 @@ class Stream {
     class TaskOf final : public Task {
       public:
         explicit TaskOf(Work&& work) : work_(std::move(work)) {}
-        TaskFailure run() override { return work_(); }
+        TaskFailure run() override { return contained(work_); }
 
       private:
         Work work_;

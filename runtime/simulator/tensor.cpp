@@ -23,10 +23,11 @@ bool copy_dims(const int64_t* values, uint64_t count, Dims& dims) {
 
 void set_contiguous_strides(const Dims& shape, Dims& strides) {
     strides.rank = shape.rank;
-    int64_t stride = 1;
+    // Unsigned: sizes that no memory has may wrap here, and are refused where they are used.
+    uint64_t stride = 1;
     for (uint32_t i = shape.rank; i-- > 0;) {
-        strides.at[i] = stride;
-        stride *= shape.at[i];
+        strides.at[i] = static_cast<int64_t>(stride);
+        stride *= static_cast<uint64_t>(shape.at[i]);
     }
 }
 

@@ -15,11 +15,15 @@ struct Dims {
     uint32_t rank = 0;
     int64_t at[max_tensor_rank];
 
-    // Product of all dimensions: 1 for rank 0.
+    // Product of all dimensions: 1 for rank 0, the largest number there is where the product does not fit.
     int64_t count() const noexcept {
         int64_t product = 1;
-        for (uint32_t i = 0; i < rank; ++i) product *= at[i];
-        return product;
+        bool fits = true;
+        for (uint32_t i = 0; i < rank; ++i) {
+            if (at[i] == 0) return 0;
+            fits = fits && !__builtin_mul_overflow(product, at[i], &product);
+        }
+        return fits ? product : INT64_MAX;
     }
     bool operator==(const Dims& other) const noexcept {
         if (rank != other.rank) return false;

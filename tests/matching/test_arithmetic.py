@@ -238,14 +238,18 @@ def test_gradients_follow_each_other():
     assert [(site.result, site.operands) for site in sites] == [("d", ("g", "z")), ("r", ("d", "y"))]
 
 
-def test_integers_are_not_converted():
-    inputs = "int64[N,4] g, int64[N,4] y"
-    model = main_graph(
+@pytest.mark.parametrize(
+    "nodes",
+    [
         "i = Constant<value_int: int = 1>() s = Sub(i, y) m = Mul(s, y) r = Mul(g, m)",
-        inputs=inputs,
-        outputs="int64[N,4] r",
-    )
-    assert results(model) == []
+        "q = Mul(y, y) s = Sub(y, q) r = Mul(g, s)",
+    ],
+)
+def test_integers_are_not_converted(nodes):
+    for kind, expected in (("int64", []), ("float", ["r"])):
+        spelled = nodes.replace("value_int: int = 1", "value_float: float = 1.0") if expected else nodes
+        inputs = f"{kind}[N,4] g, {kind}[N,4] y"
+        assert results(main_graph(spelled, inputs=inputs, outputs=f"{kind}[N,4] r")) == expected
 
 
 SPELLER_TYPES = ["float", "float", "float16", "double"]

@@ -58,6 +58,11 @@ def value_of(path: Path) -> np.ndarray:
     return np.asarray(session.run(None, {})[0])
 
 
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file below `folder`, hidden ones included, with its content."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def external_everywhere() -> dict[str, ModelProto]:
     """One model for each place where ONNX allows a tensor, with that tensor outside, in "there.bin"."""
     tensor = external_tensor("there", "there.bin", length=16)

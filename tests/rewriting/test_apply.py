@@ -10,46 +10,13 @@ from onnx import TensorProto
 
 from onnx_ascend_ext.graph import ModelIndex
 
-from .sites import parse, rewrite, scope_of, site
+from .sites import drawn, model_of, parse, rewrite, rewritten, run, same_values, site, types
 
 PLAIN = """
 <ir_version: 8, opset_import: ["" : 18]>
 g (float[N,4] dy, float[N,4] y) => (float[N,4] dx) <float one = {1.0}>
 { [c] d = Sub(one, y)  [s] s = Mul(d, y)  [m] dx = Mul(s, dy) }
 """
-
-
-def model_of(body: str, *, opset: int = 18, head: str = "(float[N,4] dy, float[N,4] y) => (float[N,4] dx)"):
-    return parse(f'<ir_version: 8, opset_import: ["" : {opset}]> g {head} <float one = {{1.0}}> {{ {body} }}')
-
-
-def run(model: onnx.ModelProto, **feeds: np.ndarray) -> list[np.ndarray]:
-    return ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(
-        None, feeds
-    )
-
-
-def drawn(shape: tuple[int, ...], seed: int, dtype: type = np.float32) -> np.ndarray:
-    return np.random.default_rng(seed).uniform(0.01, 0.99, shape).astype(dtype)
-
-
-def same_values(before: onnx.ModelProto, after: onnx.ModelProto, **feeds: np.ndarray) -> None:
-    for one, other in zip(run(before, **feeds), run(after, **feeds), strict=True):
-        np.testing.assert_allclose(other, one, rtol=1e-5 if one.dtype != np.float16 else 4e-3)
-        assert (one.dtype, one.shape) == (other.dtype, other.shape)
-
-
-def rewritten(before: onnx.ModelProto, *descriptions: tuple, **details) -> onnx.ModelProto:
-    after = onnx.ModelProto()
-    after.CopyFrom(before)
-    index = ModelIndex(after)
-    rewrite(index, *(site(index.main, *description, **details) for description in descriptions))
-    onnx.checker.check_model(after, full_check=True)
-    return after
-
-
-def types(model: onnx.ModelProto) -> list[str]:
-    return [node.op_type for node in model.graph.node]
 
 
 def test_the_root_becomes_the_kernel_node_and_keeps_its_name_and_place():
@@ -205,81 +172,6 @@ def test_a_chain_of_views_ends_in_the_kernel_node():
     np.testing.assert_allclose(other, one, rtol=4e-3)
 
 
-NESTED = """
-<ir_version: 8, opset_import: ["" : 18]>
-g (bool c, float[N] dy, float[N] y) => (float[N] z) <float one = {1.0}> {
-  e = Relu(y)
-  [branch] z = If(c) <
-    then_branch = t () => (float[N] dx) { d = Sub(one, e) s = Mul(d, e) dx = Mul(s, dy) },
-    else_branch = o () => (float[N] k) { k = Identity(dy) }
-  >
-}
-"""
-
-
-def test_a_body_is_rewritten_where_it_lies():
-    before = parse(NESTED)
-    after = onnx.ModelProto()
-    after.CopyFrom(before)
-    index = ModelIndex(after)
-    scope = scope_of(index, "main/branch.then_branch")
-    rewrite(index, site(scope, "dx", "dy", "e", ["d", "s"]))
-    onnx.checker.check_model(after, full_check=True)
-    assert types(after) == ["Relu", "If"]
-    assert [n.op_type for n in scope.container.node] == ["SigmoidBackward"]
-    assert list(after.graph.initializer) == [], "the last use was inside the body"
-    for flag in (True, False):
-        same_values(before, after, c=np.array(flag), dy=drawn((3,), 1), y=drawn((3,), 2))
-
-
-def test_a_constant_of_the_outer_graph_stays_while_another_body_uses_it():
-    before = parse(NESTED.replace("k = Identity(dy)", "k = Add(dy, one)"))
-    index = ModelIndex(before)
-    rewrite(index, site(scope_of(index, "main/branch.then_branch"), "dx", "dy", "e", ["d", "s"]))
-    assert [t.name for t in before.graph.initializer] == ["one"]
-
-
-def test_a_computation_that_only_a_body_used_goes_with_it():
-    before = parse(
-        """<ir_version: 8, opset_import: ["" : 18]>
-        g (bool c, float[N] dy, float[N] y) => (float[N] z) <float one = {1.0}> {
-          d = Sub(one, y)
-          s = Mul(d, y)
-          [branch] z = If(c) <
-            then_branch = t () => (float[N] dx) { dx = Mul(s, dy) },
-            else_branch = o () => (float[N] k) { k = Mul(dy, y) }
-          > }"""
-    )
-    after = onnx.ModelProto()
-    after.CopyFrom(before)
-    index = ModelIndex(after)
-    scope = scope_of(index, "main/branch.then_branch")
-    captured = tuple((index.main, index.main.producer[name]) for name in ("d", "s"))
-    rewrite(index, site(scope, "dx", "dy", "y", [], captured=captured))
-    onnx.checker.check_model(after, full_check=True)
-    assert types(after) == ["If"]
-    same_values(before, after, c=np.array(True), dy=drawn((3,), 1), y=drawn((3,), 2))
-
-
-def test_a_function_is_rewritten_and_imports_the_domain():
-    before = parse(
-        """<ir_version: 8, opset_import: ["" : 18, "my" : 1]>
-        g (float[N] dy, float[N] y) => (float[N] dx) { dx = my.F(dy, y) }
-        <domain: "my", opset_import: ["" : 18]>
-        F (a, b) => (z) {
-          one = Constant<value_float: float = 1.0>() d = Sub(one, b) s = Mul(d, b) z = Mul(s, a) }"""
-    )
-    after = onnx.ModelProto()
-    after.CopyFrom(before)
-    index = ModelIndex(after)
-    rewrite(index, site(scope_of(index, "function my::F"), "z", "a", "b", ["one", "d", "s"]))
-    onnx.checker.check_model(after, full_check=True)
-    assert [(o.domain, o.version) for o in after.functions[0].opset_import][-1] == ("onnx_ascend_ext", 1)
-    assert [(o.domain, o.version) for o in after.opset_import][-1] == ("onnx_ascend_ext", 1)
-    assert [f.name for f in after.functions] == ["F", "SigmoidBackward"]
-    same_values(before, after, dy=drawn((3,), 1), y=drawn((3,), 2))
-
-
 def test_metadata_and_doc_strings_are_merged():
     before = parse(PLAIN)
     for node, text in zip(before.graph.node, ("sub", "mul", "root"), strict=True):
@@ -377,3 +269,29 @@ def test_a_sigmoid_that_nothing_computes_is_added():
     assert types(after) == ["Sigmoid", "SigmoidBackward"]
     assert after.graph.node[0].output[0] == after.graph.node[1].input[1] == "x_Sigmoid"
     same_values(before, after, dy=drawn((3, 4), 1), x=drawn((3, 4), 2))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "extra", "stays"),
+    [
+        ("k, mask", "", False),
+        ('k, ""', "", False),
+        ("k, mask", "m = Not(mask)", True),
+        ("k, mask", "m = Identity(k)", True),
+    ],
+)
+def test_a_node_of_several_outputs_goes_when_none_is_used(outputs, extra, stays):
+    before = model_of(f"{outputs} = Dropout(one) d = Sub(k, y) s = Mul(d, y) dx = Mul(s, dy) {extra}")
+    after = rewritten(before, ("dx", "dy", "y", ["k", "d", "s"]))
+    assert ("Dropout" in types(after)) == stays
+    same_values(before, after, dy=drawn((3, 4), 1), y=drawn((3, 4), 2))
+
+
+def test_optional_inputs_that_are_left_out_are_no_uses():
+    before = model_of(
+        'c = Clip(y, "", one) d = Sub(one, y) s = Mul(d, y) dx = Mul(s, dy) z = Clip(c, "", one)',
+        head="(float[N,4] dy, float[N,4] y) => (float[N,4] dx, float[N,4] z)",
+    )
+    after = rewritten(before, ("dx", "dy", "y", ["d", "s"]))
+    assert types(after) == ["Clip", "SigmoidBackward", "Clip"]
+    assert [t.name for t in after.graph.initializer] == ["one"]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import onnx
 import pytest
 from onnx import helper
@@ -146,3 +148,13 @@ def test_a_model_without_the_default_domain_gets_a_function_of_its_own_opset():
     assert [(o.domain, o.version) for o in model.opset_import] == [("com.microsoft", 1), (catalog.DOMAIN, 1)]
     onnx.checker.check_model(model, full_check=True)
     assert parse(onnx.printer.to_text(model)).graph.node[0].op_type == "SigmoidBackward"
+
+
+@pytest.mark.parametrize(("opset", "scale", "refused"), [(13, 3, 1), (13, -1, 0), (15, 3, 0)])
+def test_a_scale_of_unknown_type_needs_cast_like(opset, scale, refused):
+    index = ModelIndex(gradients(opset, "double", declared=False))
+    scaled = [replace(site, scale=scale) for site in sites_of(index)]
+    planned = plan(index, scaled, catalog.load())
+    assert len(planned.refused) == refused
+    assert all("element type is not known" in reason for _, reason in planned.refused)
+    assert len(planned.functions) == 1 - refused

@@ -124,7 +124,10 @@ def assert_close(actual: NDArray[Any], wanted: NDArray[np.float64], dtype: str) 
     assert actual.shape == wanted.shape
     tolerance = DTYPES[dtype][1]
     np.testing.assert_allclose(
-        np.asarray(actual, np.float64), wanted, rtol=tolerance, atol=tolerance * np.abs(wanted).max(initial=1e-3) * 1e-2
+        np.asarray(actual, np.float64),
+        wanted,
+        rtol=tolerance,
+        atol=tolerance * np.abs(wanted).max(initial=1e-3) * 1e-2,
     )
 
 
@@ -143,7 +146,10 @@ def in_new_process(code: str, timeout: float = 120, **environment: str) -> subpr
 
 
 def succeeds(code: str, timeout: float = 120, *, silent: bool = True, **environment: str) -> None:
-    """Runs code that must end well and, if `silent`, write nothing; ONNX Runtime logs errors that it also raises."""
+    """Runs code that must end well and, if `silent`, write nothing.
+
+    ONNX Runtime logs the errors that it raises, so tests of errors cannot be silent.
+    """
     ended = in_new_process(code, timeout, **environment)
     assert ended.returncode == 0, ended.stderr + ended.stdout
     if silent:

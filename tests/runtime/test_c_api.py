@@ -95,7 +95,9 @@ def test_names(library):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shapes", [((4, 5), (4, 5)), ((4, 5), (5,)), ((), ()), ((0, 3), (3,)), ((2, 1), (1, 3))])
+@pytest.mark.parametrize(
+    "shapes", [((4, 5), (4, 5)), ((4, 5), (5,)), ((), ()), ((0, 3), (3,)), ((2, 1), (1, 3))]
+)
 def test_computes(library, dtype, shapes):
     g, y = operands(dtype, *shapes)
     out = np.empty(np.broadcast_shapes(*shapes), g.dtype)
@@ -107,7 +109,9 @@ def test_computes_complex_numbers_with_the_conjugate_of_the_slope(library, numpy
     rng = np.random.default_rng(3)
     g, y = ((rng.normal(size=20) + 1j * rng.normal(size=20)).astype(numpy_type) for _ in range(2))
     result = computed(library, g, y, np.empty(20, numpy_type))
-    np.testing.assert_allclose(result, np.conj((1 - y) * y) * g, rtol=1e-5 if numpy_type == np.complex64 else 1e-13)
+    np.testing.assert_allclose(
+        result, np.conj((1 - y) * y) * g, rtol=1e-5 if numpy_type == np.complex64 else 1e-13
+    )
 
 
 def test_promotes_mixed_types(library):
@@ -133,7 +137,9 @@ def layouts(array: np.ndarray) -> dict[str, np.ndarray]:
 def test_takes_any_strides(library, dtype):
     g, y = operands(dtype, (5, 7), (5, 7))
     wanted = expected(g, y)
-    for (_, a), (_, b), name in itertools.product(layouts(g).items(), layouts(y).items(), ("dense", "strided", "transposed", "reversed")):
+    for (_, a), (_, b), name in itertools.product(
+        layouts(g).items(), layouts(y).items(), ("dense", "strided", "transposed", "reversed")
+    ):
         out = layouts(np.zeros((5, 7), g.dtype))[name]
         surroundings = out.base.copy() if out.base is not None else None
         assert_close(computed(library, a, b, out), wanted, dtype)
@@ -147,7 +153,9 @@ def test_takes_any_strides(library, dtype):
 def test_takes_repeated_elements(library):
     g, y = operands("float", (6, 1), (4,))
     wide_g, wide_y = np.broadcast_to(g, (6, 4)), np.broadcast_to(y, (6, 4))
-    assert_close(computed(library, wide_g, wide_y, np.empty((6, 4), np.float32)), expected(wide_g, wide_y), "float")
+    assert_close(
+        computed(library, wide_g, wide_y, np.empty((6, 4), np.float32)), expected(wide_g, wide_y), "float"
+    )
     both = np.broadcast_to(g[:1, :1], (6, 4))
     assert_close(computed(library, both, both, np.empty((6, 4), np.float32)), expected(both, both), "float")
 
@@ -220,7 +228,12 @@ def test_null_pointers_and_nonsense_are_refused(library):
     }
     for message, broken in bad.items():
         inputs = (CTensor * 2)(good, broken)
-        assert library.onnx_ascend_call(b"SigmoidBackward", inputs, 2, ctypes.byref(good), 1, 0, ctypes.byref(error)) == -1
+        assert (
+            library.onnx_ascend_call(
+                b"SigmoidBackward", inputs, 2, ctypes.byref(good), 1, 0, ctypes.byref(error)
+            )
+            == -1
+        )
         assert message in error.message
     assert library.onnx_ascend_call(None, None, 0, None, 0, 0, None) == -1
     repeated = np.broadcast_to(np.zeros(1, np.float32), (3,))
@@ -245,7 +258,14 @@ def test_describes_the_machine(library):
     (kernel,) = found["kernels"]
     assert kernel["name"] == "SigmoidBackward"
     assert kernel["available"] is True
-    assert kernel["devices"][0]["dtypes"] == ["float", "float16", "bfloat16", "double", "complex64", "complex128"]
+    assert kernel["devices"][0]["dtypes"] == [
+        "float",
+        "float16",
+        "bfloat16",
+        "double",
+        "complex64",
+        "complex128",
+    ]
     assert Path(found["libraries"]["opapi"]).name == "libopapi.so"
     assert any(place["found"] for place in found["searched"])
 
@@ -275,7 +295,8 @@ int main(void) {
         if (fabsf(z[i] - g[i] * y[i % 3] * (1 - y[i % 3])) > 1e-4f) return 2;
     output.dims = narrow;
     output.rank = 1;
-    if (onnx_ascend_call("SigmoidBackward", inputs, 2, &output, 1, 0, &error) != ONNX_ASCEND_INVALID_ARGUMENT) return 3;
+    if (onnx_ascend_call("SigmoidBackward", inputs, 2, &output, 1, 0, &error) != ONNX_ASCEND_INVALID_ARGUMENT)
+        return 3;
     printf("%s %s\n%s\n", onnx_ascend_ep_name(), onnx_ascend_version(), error.message);
     return onnx_ascend_describe(NULL, 0) > 100 ? 0 : 4;
 }
@@ -291,7 +312,13 @@ def test_a_c_program(tmp_path):
     subprocess.run(
         [
             *(compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "program.c", "-o", "program"),
-            *(f"-I{folder.parent / 'include'}", f"-L{folder}", "-lonnx_ascend_ext", f"-Wl,-rpath,{folder}", "-lm"),
+            *(
+                f"-I{folder.parent / 'include'}",
+                f"-L{folder}",
+                "-lonnx_ascend_ext",
+                f"-Wl,-rpath,{folder}",
+                "-lm",
+            ),
         ],
         cwd=tmp_path,
         check=True,

@@ -6,6 +6,7 @@ import pytest
 
 from .support import succeeds
 
+
 def passes(code: str, **environment: str) -> None:
     succeeds(PRELUDE + code, silent=False, **environment)
 
@@ -84,7 +85,9 @@ fails(
     )
 
 
-@pytest.mark.parametrize("function", ["aclrtMalloc", "aclrtMemcpyAsync", "aclCreateTensor", "aclrtCreateStream"])
+@pytest.mark.parametrize(
+    "function", ["aclrtMalloc", "aclrtMemcpyAsync", "aclCreateTensor", "aclrtCreateStream"]
+)
 @pytest.mark.parametrize("nth", [1, 2, 3])
 def test_nothing_leaks_and_nothing_hangs_when_a_step_of_the_host_mode_fails(function, nth):
     passes(

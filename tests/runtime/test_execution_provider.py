@@ -89,7 +89,10 @@ def test_nan_stays_nan():
     ],
 )
 def test_broadcasts(dtype, g_shape, y_shape):
-    text = {shape: ",".join(map(str, shape)) for shape in (g_shape, y_shape, np.broadcast_shapes(g_shape, y_shape))}
+    text = {
+        shape: ",".join(map(str, shape))
+        for shape in (g_shape, y_shape, np.broadcast_shapes(g_shape, y_shape))
+    }
     model = one_node(dtype, text[g_shape], text[y_shape], text[np.broadcast_shapes(g_shape, y_shape)])
     session = ep_session(model)
     assert nodes_on_ep(session) == ["site"]
@@ -134,7 +137,9 @@ def test_dynamic_shapes_change_from_run_to_run():
 def test_operands_that_do_not_fit_name_both_and_the_session_goes_on():
     session = ep_session(one_node("float", "N", "M", "K"))
     g, y = operands("float", (3,), (4,))
-    with pytest.raises(Exception, match=r"'site'.*grad_output float\[3\] and output float\[4\] do not broadcast"):
+    with pytest.raises(
+        Exception, match=r"'site'.*grad_output float\[3\] and output float\[4\] do not broadcast"
+    ):
         session.run(None, {"g": g, "y": y})
     g, y = operands("float", (4,), (4,))
     assert_close(run(session, g, y), expected(g, y), "float")
@@ -156,7 +161,9 @@ def test_an_initializer_may_be_an_operand():
     session = ep_session(model)
     assert nodes_on_ep(session) == ["site"]
     g = np.array([1, -2, 300], np.float32)
-    assert_close(np.asarray(session.run(None, {"g": g})[0]), expected(g, np.float32([0.25, 0.5, 0.999])), "float")
+    assert_close(
+        np.asarray(session.run(None, {"g": g})[0]), expected(g, np.float32([0.25, 0.5, 0.999])), "float"
+    )
 
 
 def test_two_nodes_in_a_row():
@@ -211,7 +218,7 @@ def test_inside_a_branch(condition):
 def test_inside_a_loop():
     model = parse(
         "g (int64 trips, float[N] g, float[N] y) => (float[N] z) { "
-        'more = Constant <value: tensor = bool {1}> () '
+        "more = Constant <value: tensor = bool {1}> () "
         "z = Loop (trips, more, g) <"
         "body = step (int64 i, bool keep, float[N] carried) => (bool still, float[N] next) { "
         "still = Identity (keep) "

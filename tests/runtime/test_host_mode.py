@@ -1,4 +1,4 @@
-"""A device with memory of its own: copies, streams, memory, and what ONNX Runtime's IoBinding does with them."""
+"""A device with memory of its own: copies, streams, memory, and what IoBinding does with them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ assert counted["launches"] == 1, counted
 assert counted["aclrtSynchronizeStream"] == 1, counted
 allowed = {
     "aclrtMemcpyAsync", "aclnnSigmoidBackward", "aclrtSynchronizeStream", "aclrtGetCurrentContext",
-    "aclSetInputTensorAddr", "aclSetOutputTensorAddr", "launches", "copies_host_to_device", "copies_device_to_host",
+    "aclSetInputTensorAddr", "aclSetOutputTensorAddr",
+    "launches", "copies_host_to_device", "copies_device_to_host",
 }
 assert set(counted) <= allowed, counted
 """,
@@ -282,7 +283,8 @@ for _ in range(3):
         assert_close(run(session, g, y), expected(g, y), "float")
 options = ort.SessionOptions()
 options.add_provider_for_devices([devices[1]], {"device_id": "1"})
-assert_close(run(ort.InferenceSession(one_node().SerializeToString(), options), g, y), expected(g, y), "float")
+session = ort.InferenceSession(one_node().SerializeToString(), options)
+assert_close(run(session, g, y), expected(g, y), "float")
 """,
         ASCEND_SIM_DEVICES="3",
         **HOST,

@@ -31,7 +31,10 @@ ENDINGS = {
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)); os.kill(os.getpid(), signal.SIGTERM)",
         143,
     ),
-    "thread still alive": ("threading.Thread(target=lambda: [works(session) for _ in range(200)]).start()", 0),
+    "thread still alive": (
+        "threading.Thread(target=lambda: [works(session) for _ in range(200)]).start()",
+        0,
+    ),
 }
 
 

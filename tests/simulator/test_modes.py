@@ -386,3 +386,19 @@ def test_many_threads_launch_on_streams_of_their_own(child: Child) -> None:
             ),
             ASCEND_SIM_RUN_MODE=mode,
         )
+
+
+def test_an_operand_that_is_not_aligned_to_its_elements_raises_an_exception_of_the_device(
+    child: Child,
+) -> None:
+    child(
+        with_setup(
+            """
+        device[0] += 2
+        N = 3
+        launch()
+        assert sync() == 507015
+        assert "not aligned" in acl.message()
+        """
+        )
+    )

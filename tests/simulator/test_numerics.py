@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import itertools
+import platform
+import re
+import shutil
+import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
 
+from onnx_ascend_ext import simulator as product
 from simulator import kernel, oracle
 from simulator.acl import Acl
 from simulator.oracle import BF16, C64, C128, DTYPES, F16, F32, F64
@@ -159,3 +164,13 @@ def test_a_thread_that_flushes_subnormals_gets_them_all_the_same(child: Any, dty
         assert out.tobytes() == expected.tobytes(), (out.tobytes(), expected.tobytes())
         """
     )
+
+
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names instructions of x86")
+def test_the_library_has_no_fused_multiply_add() -> None:
+    """A compiler that fuses where it was told not to changes results only here and there."""
+    library = product.library_dir() / "libascendcl.so"
+    code = subprocess.run(["objdump", "-d", library], capture_output=True, text=True, check=True).stdout
+    assert "mulps" in code
+    assert not re.findall(r"\bvfn?m(?:add|sub)\w*", code)

@@ -10,6 +10,8 @@ namespace onnx_ascend::simulator {
 namespace {
 
 constexpr uint32_t max_rank = 8;
+// Keeps sizes in bytes, workspace included, far from the end of 64 bits.
+constexpr int64_t max_elements = int64_t{1} << 48;
 
 std::string text_of(const Dims& dims) {
     std::string text = "[";
@@ -27,6 +29,22 @@ bool broadcast(const Dims& a, const Dims& b, Dims& result) {
         result.at[result.rank - i] = of_a == 1 ? of_b : of_a;
     }
     return true;
+}
+
+// Whether every element that the view reaches lies in the storage, in numbers that fit.
+bool stays_in_storage(const aclTensor& tensor) {
+    int64_t last = tensor.offset;
+    if (last < 0 || tensor.shape.count() > max_elements) return false;
+    for (uint32_t d = 0; d < tensor.shape.rank; ++d) {
+        if (tensor.shape.at[d] <= 1) continue;
+        int64_t step = 0;
+        if (tensor.strides.at[d] < 0 ||
+            __builtin_mul_overflow(tensor.shape.at[d] - 1, tensor.strides.at[d], &step) ||
+            __builtin_add_overflow(last, step, &last)) {
+            return false;
+        }
+    }
+    return last < tensor.storage.count();
 }
 
 }  // namespace
@@ -70,15 +88,8 @@ int check_contract(const BinaryKernel& kernel, const aclTensor* const (&operands
 
 int check_storage(const BinaryKernel& kernel, const aclTensor* const (&operands)[operand_count]) {
     for (int i = 0; i < operand_count; ++i) {
-        const aclTensor& tensor = *operands[i];
-        __int128 last = tensor.offset;
-        bool negative = tensor.offset < 0;
-        for (uint32_t d = 0; d < tensor.shape.rank; ++d) {
-            if (tensor.shape.at[d] <= 1) continue;
-            negative = negative || tensor.strides.at[d] < 0;
-            last += static_cast<__int128>(tensor.shape.at[d] - 1) * tensor.strides.at[d];
-        }
-        if (negative || last >= tensor.storage.count()) {
+        if (!stays_in_storage(*operands[i])) {
+            const aclTensor& tensor = *operands[i];
             return fail(ACLNN_ERR_INNER_NULLPTR,
                         "the view of %s (shape %s, strides %s, offset %lld) leaves its storage %s",
                         kernel.operand_names[i], text_of(tensor.shape).c_str(),

@@ -13,28 +13,34 @@ using BinaryLoop = void (*)(const void* a, const void* b, void* out, size_t coun
 using ConversionLoop = void (*)(const void* in, void* out, size_t count);
 
 // One loop for each type that kernels compute in.
-struct BinaryLoops {
+struct RealLoops {
     BinaryLoop float32;
     BinaryLoop float16;
     BinaryLoop bfloat16;
     BinaryLoop float64;
+};
+struct ComplexLoops {
     BinaryLoop complex64;
     BinaryLoop complex128;
+};
+struct BinaryLoops {
+    RealLoops real;
+    ComplexLoops complex;
 
     BinaryLoop of(aclDataType type) const noexcept {
         switch (type) {
             case ACL_FLOAT:
-                return float32;
+                return real.float32;
             case ACL_FLOAT16:
-                return float16;
+                return real.float16;
             case ACL_BF16:
-                return bfloat16;
+                return real.bfloat16;
             case ACL_DOUBLE:
-                return float64;
+                return real.float64;
             case ACL_COMPLEX64:
-                return complex64;
+                return complex.complex64;
             case ACL_COMPLEX128:
-                return complex128;
+                return complex.complex128;
             default:
                 return nullptr;
         }
@@ -65,16 +71,18 @@ const InstructionSetLoops& loops();
 
 namespace portable {
 extern const ConversionLoops conversion_loops;
-extern const BinaryLoops sigmoid_backward_loops;
+extern const RealLoops sigmoid_backward_real_loops;
+extern const ComplexLoops sigmoid_backward_complex_loops;
 }  // namespace portable
 #ifdef ONNX_ASCEND_SIM_X86
 namespace avx2 {
 extern const ConversionLoops conversion_loops;
-extern const BinaryLoops sigmoid_backward_loops;
+extern const RealLoops sigmoid_backward_real_loops;
+extern const ComplexLoops sigmoid_backward_complex_loops;
 }  // namespace avx2
 namespace avx512 {
 extern const ConversionLoops conversion_loops;
-extern const BinaryLoops sigmoid_backward_loops;
+extern const RealLoops sigmoid_backward_real_loops;
 }  // namespace avx512
 #endif
 

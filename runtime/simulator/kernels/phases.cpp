@@ -58,10 +58,9 @@ int first_phase(const BinaryKernel& kernel, const aclTensor* const (&operands)[o
     Signature signature;
     if (const int status = check_contract(kernel, operands, has_device ? &soc : nullptr, signature))
         return status;
-    auto plan = std::make_shared<const Plan>(make_plan(kernel, operands, signature, soc));
-    if (!plan->empty) {
+    const bool empty = signature.shape.count() == 0;
+    if (!empty) {
         if (!has_device) {
-            refuse_without_context();
             fail(ACLNN_ERR_RUNTIME_ERROR,
                  "the calling thread has no device; call aclrtSetDevice in it first");
             set_last_error(ACL_ERROR_RT_CONTEXT_NULL);
@@ -73,8 +72,9 @@ int first_phase(const BinaryKernel& kernel, const aclTensor* const (&operands)[o
         }
         if (const int status = check_storage(kernel, operands)) return status;
     }
+    auto plan = std::make_shared<const Plan>(make_plan(kernel, operands, signature, soc));
     std::shared_ptr<CacheEntry> entry;
-    if (!plan->on_aicpu() && !plan->empty) entry = add_to_cache(key, plan);
+    if (!plan->on_aicpu() && !empty) entry = add_to_cache(key, plan);
     return hand_out(std::move(plan), operands, std::move(entry), false, workspace_size, executor);
 }
 

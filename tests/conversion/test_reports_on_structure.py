@@ -1,11 +1,10 @@
-"""Faults that users of other rewriters reported, one section each: what must not happen here.
+"""Faults that users of other rewriters reported about what became of their models: what must not happen here.
 
 The numbers are rows of the project's list of such reports; the pattern is `dy * (y * (1 - y))`.
 """
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -14,23 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnx_ascend_ext import DOMAIN, ModelError, convert
 
-from .checking import check, check_same_values, kernel_nodes, nodes, op_types, parse, problem_of
-
-IN = "float[N,4] dy, float[N,4] y"
-PATTERN = "d = Sub(one, y) s = Mul(d, y) dx = Mul(s, dy)"
-
-
-def graph(
-    body: str = PATTERN,
-    *,
-    inputs: str = IN,
-    outputs: str = "float[N,4] dx",
-    values: str = "float one = {1.0}",
-    head: str = 'ir_version: 8, opset_import: ["" : 18]',
-    functions: str = "",
-) -> onnx.ModelProto:
-    initializers = f"<{values}>" if values else ""
-    return parse(f"<{head}> g ({inputs}) => ({outputs}) {initializers} {{ {body} }} {functions}")
+from .checking import check, check_same_values, kernel_nodes, nodes, op_types, problem_of
+from .patterns import IN, PATTERN, graph
 
 
 class TestA1NamesThatAreTakenAlready:
@@ -247,6 +231,15 @@ class TestA10ImportsThatAreMissing:
         assert problem_of(conversion.model) is None
         check_same_values(model, conversion)
 
+    def test_operands_and_outputs_that_are_left_out_go(self):
+        model = graph("dx = com.microsoft.SigmoidGrad(dy, y)", values="")
+        model.graph.node[0].input.append("")
+        model.graph.node[0].output.append("")
+        conversion = check(model)
+        (node,) = conversion.model.graph.node
+        assert (list(node.input), list(node.output)) == (["dy", "y"], ["dx"])
+        assert problem_of(conversion.model) is None
+
     def test_a_stale_import_stays(self):
         model = graph(
             "dx = com.microsoft.SigmoidGrad(dy, y)",
@@ -280,58 +273,6 @@ class TestA11IrVersions:
         options.log_severity_level = 3
         session = ort.InferenceSession(conversion.model.SerializeToString(), options)
         assert [value.name for value in session.get_overridable_initializers()] == []
-
-
-class TestA15OverridableConstants:
-    def test_an_initializer_that_is_an_input_is_no_constant(self):
-        model = graph(inputs=f"{IN}, float one")
-        conversion = check(model)
-        assert conversion.matches == []
-        assert any("overrid" in miss.reason for miss in conversion.near_misses)
-        rng = np.random.default_rng(3)
-        feeds = {name: rng.uniform(size=(3, 4)).astype(np.float32) for name in ("dy", "y")}
-        check_same_values(model, conversion, feeds={**feeds, "one": np.array(2, np.float32)})
-
-
-class TestA16EncodingsOfOne:
-    @pytest.mark.parametrize("encoding", ["raw_data", "int32_data", "float_data"])
-    @pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
-    def test_one_is_seen_in_each_encoding(self, encoding, dtype):
-        name = {TensorProto.FLOAT16: "float16", TensorProto.BFLOAT16: "bfloat16"}[dtype]
-        model = graph(
-            inputs=f"{name}[N,4] dy, {name}[N,4] y", outputs=f"{name}[N,4] dx", values="float one = {1.0}"
-        )
-        one = model.graph.initializer[0]
-        one.Clear()
-        one.name, one.data_type = "one", dtype
-        bits = np.array(1, ml_dtypes.bfloat16 if dtype == TensorProto.BFLOAT16 else np.float16).view(
-            np.uint16
-        )
-        if encoding == "raw_data":
-            one.raw_data = bits.tobytes()
-        elif encoding == "int32_data":
-            one.int32_data.append(int(bits))
-        else:
-            one.float_data.append(1.0)
-        conversion = convert(model)
-        assert len(conversion.matches) == 1
-
-    def test_weights_of_other_types_keep_their_bits(self):
-        model = graph(
-            f"{PATTERN} w2 = Identity(w)",
-            outputs="float[N,4] dx, int4[3] w2",
-            head='ir_version: 10, opset_import: ["" : 21]',
-        )
-        weight = model.graph.initializer.add(
-            name="w", data_type=TensorProto.INT4, dims=[3], raw_data=b"\x2f\x07"
-        )
-        model.graph.initializer.add(
-            name="f8", data_type=TensorProto.FLOAT8E4M3FN, dims=[2], raw_data=b"\x38\xb8"
-        )
-        conversion = check(model)
-        assert len(conversion.matches) == 1
-        assert conversion.model.graph.initializer[0] == weight
-        assert [t.name for t in conversion.model.graph.initializer] == ["w", "f8"]
 
 
 class TestA19Metadata:
@@ -392,101 +333,6 @@ class TestA21TrainingInfo:
         assert new.initialization == training.initialization
         assert list(new.update_binding) == list(training.update_binding)
         assert conversion.model.graph == model.graph
-
-
-class TestA22HiddenConstants:
-    @pytest.mark.parametrize(
-        "one",
-        [
-            "one = Identity(unit)",
-            "one = Identity(i) i = Identity(unit)",
-            "k = Constant<value: tensor = int64 {1}>() one = Cast<to = 1>(k)",
-            "k = Constant<value: tensor = int64 {1}>() one = CastLike(k, y)",
-            "sh = Shape(y) one = ConstantOfShape<value: tensor = float[1] {1.0}>(sh)",
-            "sh = Shape(y) one = Expand(unit, sh)",
-            "one = Constant<value_float: float = 1.0>()",
-            "one = Constant<value_floats: floats = [1.0]>()",
-            "one = Constant<value: tensor = float[1] {1.0}>()",
-            "one = Constant<value: tensor = float[1,4] {1.0, 1.0, 1.0, 1.0}>()",
-        ],
-    )
-    def test_one_is_seen(self, one):
-        if one.startswith("one = Identity(i)"):
-            one = "i = Identity(unit) one = Identity(i)"
-        model = graph(f"{one} {PATTERN}", values="float unit = {1.0}")
-        conversion = check(model)
-        assert len(conversion.matches) == 1
-        assert op_types(conversion.model) == ["SigmoidBackward"]
-        check_same_values(model, conversion)
-
-
-class TestA24NearlyOne:
-    @pytest.mark.parametrize("value", [1.000009, 0.99999, 1.0000001, float(np.nextafter(np.float32(1), 0))])
-    def test_it_is_not_one(self, value):
-        model = graph(values="")
-        model.graph.initializer.append(numpy_helper.from_array(np.float32(value), "one"))
-        conversion = check(model)
-        assert conversion.matches == []
-        assert len(conversion.near_misses) == 1
-        check_same_values(model, conversion)
-
-    @pytest.mark.parametrize("value", [np.float16(1.001), np.float16(0.9995), np.float16("nan")])
-    def test_nor_in_float16(self, value):
-        model = graph(inputs="float16[N,4] dy, float16[N,4] y", outputs="float16[N,4] dx", values="")
-        model.graph.initializer.append(numpy_helper.from_array(np.asarray(value), "one"))
-        assert check(model).matches == []
-
-
-class TestA25OperandOrder:
-    @pytest.mark.parametrize(
-        "body",
-        [
-            "a = Sub(one, y) b = Mul(a, y) dx = Mul(b, dy)",
-            "a = Sub(one, y) b = Mul(y, a) dx = Mul(dy, b)",
-            "a = Sub(one, y) b = Mul(dy, y) dx = Mul(b, a)",
-            "a = Sub(one, y) b = Mul(dy, a) dx = Mul(b, y)",
-            "q = Mul(y, y) a = Sub(y, q) dx = Mul(a, dy)",
-            "n = Neg(y) a = Add(one, n) b = Mul(a, y) dx = Mul(b, dy)",
-        ],
-    )
-    def test_every_order_is_found(self, body):
-        model = graph(body)
-        conversion = check(model)
-        assert conversion.matches[0].inputs == {"grad_output": "dy", "output": "y"}
-        check_same_values(model, conversion)
-
-    @pytest.mark.parametrize(
-        "body",
-        [
-            "a = Sub(y, one) b = Mul(a, y) dx = Mul(b, dy)",
-            "a = Sub(one, dy) dx = Mul(a, y)",
-        ],
-    )
-    def test_what_is_not_the_gradient_keeps_its_value(self, body):
-        model = graph(body)
-        conversion = check(model)
-        check_same_values(model, conversion)
-
-    def test_a_difference_with_another_value_is_no_match(self):
-        assert check(graph("a = Sub(one, dy) dx = Mul(a, y)")).matches == []
-
-
-class TestA26Casts:
-    def test_a_narrowing_cast_is_not_crossed(self):
-        model = graph(
-            "w = Cast<to = 10>(y) f = Cast<to = 1>(w) d = Sub(one, f) s = Mul(d, y) dx = Mul(s, dy)"
-        )
-        conversion = check(model)
-        assert conversion.matches == []
-        check_same_values(model, conversion)
-
-    def test_casts_there_and_back_keep_the_value(self):
-        model = graph(
-            "w = Cast<to = 1>(y) d = Sub(one, w) h = Cast<to = 10>(d) s = Mul(h, y) dx = Mul(s, dy)",
-            inputs="float16[N,4] dy, float16[N,4] y",
-            outputs="float16[N,4] dx",
-        )
-        check_same_values(model, check(model))
 
 
 class TestA28ValueInfo:
