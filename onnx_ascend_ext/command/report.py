@@ -60,7 +60,7 @@ def near_misses(missed: Iterable[NearMiss]) -> None:
 
 
 def portable(found: PortableReport) -> None:
-    """Prints tables of the training-only operators that became functions, of new outputs and of what stays."""
+    """Prints tables of the training-only operators that became functions, of new outputs, of what stays."""
     counts = Counter((entry.op_type, entry.function) for entry in found.expanded)
     if counts:
         rows = [(op_type, str(number), function) for (op_type, function), number in counts.items()]
