@@ -13,6 +13,7 @@ import pytest
 from onnx import helper
 
 import onnx_ascend_ext as ax
+from onnx_ascend_ext import simulator
 from onnx_ascend_ext.errors import BackendError, ModelError
 from onnx_ascend_ext.training import Checkpoint, Trainer, read_checkpoint
 
@@ -373,3 +374,14 @@ def test_artifacts_with_a_prefix_are_found(tmp_path: Path, digits: Path) -> None
 
 def test_the_trainer_is_part_of_the_package() -> None:
     assert ax.Trainer is Trainer
+
+
+def test_a_kernel_that_fails_changes_nothing(digits: Path) -> None:
+    trainer, undisturbed = (Trainer.from_artifacts(digits, learning_rate=0.01) for _ in range(2))
+    for batch in batches():
+        failing = simulator.fault("aclnnSigmoidBackward", code=561000)
+        with failing, pytest.raises(BackendError, match="aclnnSigmoidBackward"):
+            trainer.step(batch)
+        assert trainer.step(batch) == undisturbed.step(batch)
+    for name, array in undisturbed.parameters.items():
+        assert np.array_equal(trainer.parameters[name], array)
