@@ -124,15 +124,7 @@ def fit(array: Array, taken: BatchInput) -> Array:
         ModelError: the type cannot be converted without loss of range, or a dimension after the first
             differs.
     """
-    array = np.asarray(array)
-    dtype = taken.dtype
-    if array.dtype != dtype:
-        if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
-            array = array.view(dtype)  # an .npz file keeps bfloat16 as raw bytes
-        elif _converts(array, dtype):
-            array = array.astype(dtype)
-        else:
-            raise ModelError(f"{taken.name} is {array.dtype}, and the model takes {dtype}")
+    array = as_dtype(np.asarray(array), taken.dtype, taken.name)
     fits = array.ndim == len(taken.shape) > 0 and all(
         size is None or size == actual for size, actual in zip(taken.shape[1:], array.shape[1:], strict=True)
     )
@@ -140,6 +132,21 @@ def fit(array: Array, taken: BatchInput) -> Array:
         wanted = ", ".join("any" if size is None else str(size) for size in taken.shape)
         raise ModelError(f"{taken.name} has the shape {list(array.shape)}, and the model takes [{wanted}]")
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def as_dtype(array: Array, dtype: np.dtype[Any], name: str) -> Array:
+    """An array with a type; `name` is what messages call it.
+
+    Raises:
+        ModelError: the array cannot be converted without loss of range.
+    """
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+        return array.view(dtype)  # an .npz file keeps bfloat16 as raw bytes
+    if _converts(array, dtype):
+        return array.astype(dtype)
+    raise ModelError(f"{name} is {array.dtype}, and the model takes {dtype}")
 
 
 def _converts(array: Array, dtype: np.dtype[Any]) -> bool:

@@ -19,7 +19,7 @@ from onnx_ascend_ext.sessions.values import dtype_of
 from onnx_ascend_ext.training.artifacts import EVAL_MODEL, Artifacts, read_artifacts, training_roles
 from onnx_ascend_ext.training.checkpoint import Checkpoint, OptimizerGroup
 from onnx_ascend_ext.training.checkpoint_writer import write_checkpoint
-from onnx_ascend_ext.training.dataset import BatchInput, fit
+from onnx_ascend_ext.training.dataset import BatchInput, as_dtype, fit
 from onnx_ascend_ext.training.evaluation import Evaluation, Evaluator
 from onnx_ascend_ext.training.forward import inference_model, network_outputs
 from onnx_ascend_ext.training.optimizer import read_optimizer
@@ -237,13 +237,13 @@ class Trainer:
         """
         parameters, state = read_state(path)
         try:
-            self._check_parameters(parameters)
+            parameters = self._checked(parameters)
             if state is not None:
                 self._check_state(state)
         except ModelError as error:
             raise ModelError(f"{os.fspath(path)}: {error}") from None
         self._fill(PARAMETERS, parameters)
-        self._fixed.update({name: array for name, array in parameters.items() if name in self._fixed})
+        self._fixed = {name: parameters[name] for name in self._fixed}
         if state is not None:
             self._restore(state)
         self._bindings = [self._bind(turn) for turn in range(2)]
@@ -314,17 +314,20 @@ class Trainer:
         self._step = state.step
         self.learning_rate = state.initial_learning_rate
 
-    def _check_parameters(self, parameters: Mapping[str, Array]) -> None:
-        known = {name: array.shape for name, array in {**self._unpacked(PARAMETERS), **self._fixed}.items()}
+    def _checked(self, parameters: Mapping[str, Array]) -> dict[str, Array]:
+        """Parameters with the types of the model's, which they must have the names and shapes of."""
+        known = {**self._unpacked(PARAMETERS), **self._fixed}
         if unknown := [name for name in parameters if name not in known]:
             raise ModelError(f"has {unknown[0]}, which is no parameter of the model")
-        for name, shape in known.items():
+        checked = {}
+        for name, array in known.items():
             if name not in parameters:
                 raise ModelError(f"lacks the parameter {name}")
-            if parameters[name].shape != shape:
-                raise ModelError(
-                    f"{name} has the shape {list(parameters[name].shape)}, the model's has {list(shape)}"
-                )
+            found = parameters[name]
+            if found.shape != array.shape:
+                raise ModelError(f"{name} has the shape {list(found.shape)}, the model's {list(array.shape)}")
+            checked[name] = as_dtype(found, array.dtype, name)
+        return checked
 
     def _check_state(self, state: OptimizerGroup) -> None:
         for name, parameter in self._unpacked(PARAMETERS).items():

@@ -263,6 +263,23 @@ def test_parameters_alone_leave_the_optimiser_as_it_is(digits: Path, tmp_path: P
         assert np.array_equal(trainer.state.states[name]["momentum1"], before.states[name]["momentum1"])
 
 
+def test_loaded_parameters_get_the_types_of_the_models(
+    training_model: onnx.ModelProto, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    checkpoint.frozen["more"] = np.arange(3, dtype=np.int64)
+    trainer = Trainer(training_model, checkpoint)
+    wider = {name: array.astype(np.float64) for name, array in checkpoint.trainable.items()}
+    np.savez(tmp_path / "wider.npz", **wider, more=np.arange(3, dtype=np.int8))
+    trainer.load(tmp_path / "wider.npz")
+    assert {name: array.dtype for name, array in trainer.parameters.items()} == {
+        name: array.dtype for name, array in checkpoint.parameters.items()
+    }
+    trainer.step(batches()[0])
+    np.savez(tmp_path / "text.npz", **wider, more=np.array(["a", "b", "c"]))
+    with pytest.raises(ModelError, match="more is <U1"):
+        trainer.load(tmp_path / "text.npz")
+
+
 def test_a_state_of_another_model_is_refused_and_changes_nothing(
     digits: Path, models: Path, tmp_path: Path
 ) -> None:
