@@ -1,8 +1,9 @@
-"""The gradient of convolution, of any rank."""
+"""The gradients of convolution and of its transpose, of any rank."""
 
 from __future__ import annotations
 
 from onnx_ascend_ext.portable.body import Body
+from onnx_ascend_ext.portable.errors import NoBodyError
 from onnx_ascend_ext.portable.windows import (
     Windows,
     pad_spatially,
@@ -14,37 +15,75 @@ from onnx_ascend_ext.portable.windows import (
 
 def conv_grad(body: Body) -> None:
     """`ConvGrad`: dX is a transposed convolution of dY with W, dW a convolution of X with dY, dB a sum."""
-    node = body.node
-    shape_of_w, shape_of_x = node.shape("W"), node.shape("X")
-    known = [size or 0 for size in shape_of_w[2:]] if shape_of_w else []
-    windows = windows_of(node, known if all(known) else [])
-    sizes = shape_of_x[2:] if shape_of_x else None
+    windows = _windows(body)
+    shape = body.node.shape("X")
+    sizes = shape[2:] if shape else None
     if body.has("dX"):
         target = body.dimensions("X", windows.spatial_axes)
-        group = node.integer("group")
+        group = body.node.integer("group")
         body.result("dX", scatter(body, windows, "dY", "W", sizes, target, group=group))
     if body.has("dW"):
-        body.result("dW", _weight_gradient(body, windows, sizes))
-    if body.has("dB"):
-        body.result("dB", body.with_axes("ReduceSum", "dY", [0, *windows.spatial_axes], keepdims=0))
+        body.result("dW", _weight_gradient(body, windows, "X", sizes, "dY"))
+    body.result("dB", body.with_axes("ReduceSum", "dY", [0, *windows.spatial_axes], keepdims=0))
 
 
-def _weight_gradient(body: Body, windows: Windows, sizes: list[int | None] | None) -> str:
-    """A convolution of X with dY as its kernel.
+def conv_transpose_grad(body: Body) -> None:
+    """`ConvTransposeGrad`: X and dY change places, so that dX is a convolution of dY with W."""
+    node = body.node
+    windows = _windows(body)
+    if windows.auto_pad not in ("NOTSET", "VALID") or node.integers("output_shape"):
+        raise NoBodyError(
+            "its pads follow from the size of its output: export the model with pads of their own"
+        )
+    pads = windows.pads if windows.auto_pad == "NOTSET" else [(0, 0)] * windows.rank
+    gradient = body.op(
+        "Conv",
+        "dY",
+        "W",
+        group=node.integer("group"),
+        strides=windows.strides,
+        dilations=windows.dilations,
+        pads=[*(before for before, _ in pads), *(after for _, after in pads)],
+    )
+    body.result("dX", gradient)
+    if body.has("dW"):
+        body.result("dW", _weight_gradient(body, windows, "dY", None, "X"))
+    body.result("dB", body.with_axes("ReduceSum", "dY", [0, *windows.spatial_axes], keepdims=0))
 
-    The samples take the place of the channels that are summed over, and strides and dilations change
-    places. With groups, the channels of one group are the batch, and the groups stay groups.
+
+def _windows(body: Body) -> Windows:
+    shape = body.node.shape("W")
+    known = [size or 0 for size in shape[2:]] if shape else []
+    return windows_of(body.node, known if all(known) else [])
+
+
+def _weight_gradient(
+    body: Body, windows: Windows, images: str, sizes: list[int | None] | None, values: str
+) -> str:
+    """A convolution of the images with the values of the windows as its kernel.
+
+    The samples take the place of the channels that are summed over, and strides and dilations change places.
+    With groups, the channels of one group are the batch, and the groups stay groups.
+
+    Args:
+        body: the body to write to.
+        windows: the windows.
+        images: what the windows lie in, [samples, group * channels, *sizes].
+        sizes: its spatial sizes as far as they are known.
+        values: one for each window, [samples, features, *number of windows].
+
+    Returns:
+        [features, channels, *kernel].
     """
     group = body.node.integer("group")
     rank = windows.rank
     exchanged = [1, 0, *range(2, 2 + rank)]
-    images = "X"
     pads = windows.pads_for(sizes)
     if pads is None:
-        before, after = same_pads(body, windows, body.dimensions("X", windows.spatial_axes))
+        before, after = same_pads(body, windows, body.dimensions(images, windows.spatial_axes))
         images = pad_spatially(body, images, before, after)
         pads = [(0, 0)] * rank
-    kernels = body.op("Transpose", "dY", perm=exchanged, out="kernels")
+    kernels = body.op("Transpose", values, perm=exchanged, out="kernels")
     gradient = body.op(
         "Conv",
         _samples_as_channels(body, windows, images, group),
@@ -55,7 +94,7 @@ def _weight_gradient(body: Body, windows: Windows, sizes: list[int | None] | Non
         pads=[*(before for before, _ in pads), *(after for _, after in pads)],
         out="correlation",
     )
-    # Where the last window does not end at the end of X, elements behind the kernel's are left over.
+    # Where the last window does not end at the end of the images, elements behind the kernel's are left over.
     starts, ends = body.constant([0] * rank), body.constant(windows.kernel)
     gradient = body.op("Slice", gradient, starts, ends, body.constant(windows.spatial_axes))
     return body.op("Transpose", gradient, perm=exchanged)

@@ -41,7 +41,7 @@ class Case:
     op_type: str
     inputs: dict[str, Any]
     outputs: Mapping[str, Any]
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
     opset: int = 17
     domain: str = "com.microsoft"
     shapes: Mapping[str, Sequence[int | str | None]] = field(default_factory=dict)

@@ -7,9 +7,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
-from .harness import Case, NDArray, TrainingRuntime, assert_close, run_portable
+import onnx_ascend_ext as ax
+
+from .harness import Case, NDArray, TrainingRuntime, assert_close, run_portable, run_stock
 
 
 @dataclass(frozen=True)
@@ -174,3 +178,86 @@ def test_the_kernel_of_convolution_computes_the_same(seed: int, training_runtime
     case = case_of(conv, seed)
     expected = training_runtime.run(case.model(), case.feeds)
     assert_close(run_portable(case), {name: expected[name] for name in ("dX", "dW", "dB")}, 1e-4, 1e-4)
+
+
+def transposed_case(conv: Convolution, seed: int, output_padding: list[int], opset: int = 17) -> Case:
+    """The gradient of a ConvTranspose whose windows are those of a convolution."""
+    rng = np.random.default_rng(seed)
+    channels, features = conv.features * conv.group, conv.channels * conv.group
+    sizes = [
+        (size - 1) * stride + (kernel - 1) * dilation + 1 - sum(pads) + extra
+        for size, stride, kernel, dilation, pads, extra in zip(
+            conv.sizes,
+            conv.strides,
+            conv.kernel,
+            conv.dilations,
+            conv.all_pads(),
+            output_padding,
+            strict=True,
+        )
+    ]
+    inputs = {
+        "dY": rng.normal(size=(conv.samples, features, *sizes)).astype(np.float32),
+        "X": rng.normal(size=(conv.samples, channels, *conv.sizes)).astype(np.float32),
+        "W": rng.normal(size=(channels, conv.channels, *conv.kernel)).astype(np.float32),
+    }
+    attributes = {
+        "kernel_shape": conv.kernel,
+        "strides": conv.strides,
+        "dilations": conv.dilations,
+        "pads": conv.pads,
+        "group": conv.group,
+        "output_padding": output_padding,
+    }
+    return Case("ConvTransposeGrad", inputs, dict.fromkeys(("dX", "dW", "dB"), np.float32), attributes, opset)
+
+
+def transposed(case: Case, x: NDArray, w: NDArray) -> NDArray:
+    """ConvTranspose itself, on stock ONNX Runtime."""
+    graph = helper.make_graph(
+        [helper.make_node("ConvTranspose", ["x", "w"], ["y"], **case.attributes)],
+        "forward",
+        [
+            helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, value.shape)
+            for name, value in (("x", x), ("w", w))
+        ],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    result: NDArray = run_stock(model, {"x": x, "w": w})["y"]
+    return result
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("opset", [11, 18])
+def test_the_gradient_of_a_transposed_convolution_is_its_transpose(seed: int, opset: int) -> None:
+    conv = drawn(seed)
+    conv = Convolution(
+        **{**conv.__dict__, "auto_pad": "NOTSET", "sizes": [size + 2 for size in conv.sizes]}
+        | {"pads": [min(pad, 1) for pad in conv.pads]}
+    )
+    case = transposed_case(conv, seed, [stride - 1 for stride in conv.strides], opset)
+    found = run_portable(case)
+    rng = np.random.default_rng(seed + 100)
+    gradient = case.inputs["dY"].astype(np.float64)
+    # The operator is linear in each operand: its transpose gives the same product with any direction.
+    for name, other in (("X", "W"), ("W", "X")):
+        direction = rng.normal(size=case.inputs[name].shape).astype(np.float32)
+        operands = {name: direction, other: case.inputs[other]}
+        moved = transposed(case, operands["X"], operands["W"]).astype(np.float64)
+        expected = np.sum(gradient * moved)
+        scale = np.sqrt(np.sum(gradient**2) * np.sum(moved**2))
+        assert abs(np.sum(found[f"d{name}"] * direction) - expected) < 1e-5 * scale
+        assert found[f"d{name}"].shape == case.inputs[name].shape
+    np.testing.assert_allclose(
+        found["dB"], gradient.sum(axis=(0, *range(2, gradient.ndim))), rtol=1e-4, atol=1e-4
+    )
+
+
+def test_a_transposed_convolution_of_a_given_size_has_no_body() -> None:
+    conv = Convolution([4], [3], [2], [1], [0, 0])
+    case = transposed_case(conv, 0, [0])
+    case.attributes["output_shape"] = [9]
+    report = ax.convert(case.model(), portable=True).portable
+    assert report is not None
+    assert "size of its output" in report.remaining[0].reason
