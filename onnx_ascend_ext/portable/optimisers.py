@@ -26,7 +26,7 @@ def adamw_optimizer(body: Body) -> None:
     mode = body.node.integer("adam_mode")
     if mode not in (0, 1):
         raise NoBodyError(f"its adam_mode {mode} is neither 0 nor 1")
-    dtype = _element_type(body, "weights")
+    dtype = _working_type(body, "weights")
     alpha, beta = body.node.number("alpha"), body.node.number("beta")
     rate = body.cast_if_needed(body.scalar("lr"), TensorProto.FLOAT, dtype)
     corrections = [_bias_correction(body, dtype, decay) for decay in (alpha, beta)]
@@ -71,7 +71,7 @@ def adamw_optimizer(body: Body) -> None:
 
 def sgd_optimizer_v2(body: Body) -> None:
     """`SGDOptimizerV2`: weight - lr * gradient."""
-    dtype = _element_type(body, "weights")
+    dtype = _working_type(body, "weights")
     rate = body.cast_if_needed(body.scalar("lr"), TensorProto.FLOAT, dtype)
 
     def step(tensors: Sequence[str]) -> list[str]:
@@ -85,13 +85,13 @@ def inplace_clip_grad_norm(body: Body) -> None:
     """`InplaceClipGradNorm`: all gradients scaled alike, so that their common norm is at most `max_norm`."""
     if body.node.text("norm_type") != "fro":
         raise NoBodyError(f"its norm_type {body.node.text('norm_type')!r} is not fro")
-    dtype = _element_type(body, "gradients")
-    number = _Numbers(body, dtype)
+    dtype, working = _element_type(body, "gradients"), _working_type(body, "gradients")
+    number = _Numbers(body, working)
 
     def square_sum(tensors: Sequence[str]) -> list[str]:
-        return [body.reduce_all("ReduceSumSquare", tensors[0])]
+        return [body.reduce_all("ReduceSumSquare", body.cast_if_needed(tensors[0], dtype, working))]
 
-    squares = _map(body, ["gradients"], square_sum, [dtype])[0]
+    squares = _map(body, ["gradients"], square_sum, [working])[0]
     total = squares
     if body.node.is_sequence("gradients"):
         total = body.op("ReduceSum", body.op("ConcatFromSequence", squares, axis=0, new_axis=1), keepdims=0)
@@ -100,7 +100,8 @@ def inplace_clip_grad_norm(body: Body) -> None:
     factor = body.op("Where", body.op("Less", factor, number(1)), factor, number(1), out="factor")
 
     def clip(tensors: Sequence[str]) -> list[str]:
-        return [body.op("Mul", tensors[0], factor)]
+        scaled = body.op("Mul", body.cast_if_needed(tensors[0], dtype, working), factor)
+        return [body.cast_if_needed(scaled, working, dtype)]
 
     body.result("clipped_gradients", _map(body, ["gradients"], clip, [dtype])[0])
 
@@ -134,14 +135,15 @@ def _each(
     signal = body.scalar("update_signal") if body.has("update_signal") else None
     positions = [sources.index(name) for name in kept]
     dtypes = [_element_type(body, name) for name in kept]
+    working = _working_type(body, kept[0])
 
     def guarded(tensors: Sequence[str]) -> list[str]:
         same_type = [
-            body.cast_if_needed(tensor, _element_type(body, source), dtypes[0])
+            body.cast_if_needed(tensor, _element_type(body, source), working)
             for tensor, source in zip(tensors, sources, strict=True)
         ]
         new = [
-            body.cast_if_needed(value, dtypes[0], dtype)
+            body.cast_if_needed(value, working, dtype)
             for value, dtype in zip(step(same_type), dtypes, strict=True)
         ]
         if signal is None:
@@ -192,6 +194,12 @@ def _element_type(body: Body, formal: str) -> int:
             f"the element type of its {formal} is not known: state the types of the graph's inputs"
         )
     return dtype
+
+
+def _working_type(body: Body, formal: str) -> int:
+    """The element type to compute in: that of an input, but float32 where epsilon would vanish in that."""
+    dtype = _element_type(body, formal)
+    return int(TensorProto.FLOAT) if dtype in (TensorProto.FLOAT16, TensorProto.BFLOAT16) else dtype
 
 
 def _updated_flag(body: Body, formal: str, shape: str) -> str:

@@ -134,6 +134,22 @@ def test_adamw_on_plain_tensors_is_one_step_of_one_parameter() -> None:
     assert_close(run(plain), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_adamw_computes_in_no_less_than_float32(dtype: Any) -> None:
+    case = adamw_case({"weight_decay": 0.0})
+    for name in ("weights", "gradients", "momentums_1", "momentums_2"):
+        case.inputs[name] = [value.astype(dtype) for value in case.inputs[name]]
+    # Without a history the denominator is epsilon, which is 0 in float16.
+    case.inputs["momentums_2"] = [np.zeros_like(value) for value in case.inputs["momentums_2"]]
+    case.inputs["gradients"][1][:] = 0
+    case.inputs["momentums_1"][1][:] = 0
+    found = run(case)
+    for name, values in adamw_expected(case).items():
+        if name != "updated_flag":
+            assert_close(found, {name: [value.astype(dtype) for value in values]}, 2e-3, 1e-3)
+    assert all(np.isfinite(value).all() for value in found["weights.updated"])
+
+
 def test_an_unknown_mode_of_adamw_has_no_body() -> None:
     report = ax.convert(adamw_case({"adam_mode": 2}).model(), portable=True).portable
     assert report is not None
