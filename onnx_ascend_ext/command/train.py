@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.native.backend import Device
     from onnx_ascend_ext.training import Trainer
     from onnx_ascend_ext.training.epochs import Epoch
+
+
+_MAX_ROWS = 30
+_SECONDS_BETWEEN_LINES = 5.0
 
 
 @click.command("train", short_help="Train with the artifacts of onnxruntime-training.")
@@ -117,6 +122,7 @@ def command(
     eval_data = None if eval_file is None else read_dataset(eval_file, trainer.inputs)
     size = batch_size or fixed_batch_size(trainer) or 32
     done: list[Epoch] = []
+    log_epoch = _EpochLog(epochs)
     with _progress(epochs * data.batch_count(size)) as on_step:
         for epoch in train(
             trainer,
@@ -129,6 +135,7 @@ def command(
             on_step=on_step,
         ):
             done.append(epoch)
+            log_epoch(epoch)
     if save_file is not None:
         trainer.save(save_file)
     if export_file is not None:
@@ -149,6 +156,20 @@ def command(
         _print(trainer, done, device, files)
 
 
+class _EpochLog:
+    """Lines on stderr where it is no terminal, so that a long training is seen to go on; now and then."""
+
+    def __init__(self, epochs: int) -> None:
+        self._epochs = epochs
+        self._next = time.monotonic() + _SECONDS_BETWEEN_LINES
+
+    def __call__(self, epoch: Epoch) -> None:
+        if sys.stderr.isatty() or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _SECONDS_BETWEEN_LINES
+        output.log(f"epoch {epoch.number} of {self._epochs}: loss {epoch.loss:.4g}")
+
+
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[float], None]]:
     """A bar on stderr, on a terminal only, that each step's loss moves on."""
@@ -167,7 +188,7 @@ def _progress(total: int) -> Iterator[Callable[[float], None]]:
         transient=True,
     ) as bar:
         task = bar.add_task("training", total=total)
-        yield lambda loss: bar.update(task, advance=1, description=f"loss {loss:.4f}")
+        yield lambda loss: bar.update(task, advance=1, description=f"loss {loss:.4g}")
 
 
 def _document(
@@ -209,10 +230,10 @@ def _print(
     if last.eval_accuracy is not None:
         columns.append("accuracy %")
     rows = []
-    for epoch in epochs:
-        row = [str(epoch.number), f"{epoch.loss:.4f}", str(len(epoch.step_losses)), f"{epoch.seconds:.2f}"]
+    for epoch in _shown(epochs):
+        row = [str(epoch.number), f"{epoch.loss:.4g}", str(len(epoch.step_losses)), f"{epoch.seconds:.2f}"]
         if epoch.eval_loss is not None:
-            row.append(f"{epoch.eval_loss:.4f}")
+            row.append(f"{epoch.eval_loss:.4g}")
         if epoch.eval_accuracy is not None:
             row.append(f"{100 * epoch.eval_accuracy:.2f}")
         rows.append(row)
@@ -222,10 +243,17 @@ def _print(
     steps = sum(len(epoch.step_losses) for epoch in epochs)
     output.print_line(
         f"train: {output.count(steps, 'step')} in {seconds:.1f} s; "
-        f"loss {epochs[0].loss:.4f} to {last.loss:.4f}; "
+        f"loss {epochs[0].loss:.4g} to {last.loss:.4g}; "
         f"{on_device} of {output.count(len(trainer.nodes), 'converted node')} on "
         f"{report.device(device)}"
     )
     for what, path in files.items():
         if path is not None:
             output.print_line(f"{what}: {path}")
+
+
+def _shown(epochs: list[Epoch]) -> list[Epoch]:
+    """At most `_MAX_ROWS` epochs, evenly spaced, the first and the last among them."""
+    if len(epochs) <= _MAX_ROWS:
+        return epochs
+    return [epochs[index * (len(epochs) - 1) // (_MAX_ROWS - 1)] for index in range(_MAX_ROWS)]

@@ -100,6 +100,17 @@ def test_a_training_is_told_in_a_table_and_goes_on_from_a_file(
     assert again["learning_rate"] == 0.001
 
 
+def test_the_table_of_a_long_training_is_thinned_out(onnx_ascend: Command, models: Path, small: Path) -> None:
+    ended = onnx_ascend("train", models / "ort_digits", "--data", small, "--epochs", 200)
+    assert ended.status == 0
+    first_words = [line.split()[0] for line in ended.stdout.splitlines() if line.strip()]
+    numbers = [int(word) for word in first_words if word.isdecimal()]
+    assert len(numbers) == 30
+    assert (numbers[0], numbers[-1]) == (1, 200)
+    assert numbers == sorted(set(numbers))
+    assert "400 steps" in ended.stdout
+
+
 def test_without_an_npu_training_is_refused_or_stays_on_the_cpu(
     onnx_ascend: Command, models: Path, small: Path
 ) -> None:
