@@ -194,7 +194,7 @@ def _progress(total: int) -> Iterator[Callable[[float], None]]:
 def _document(
     trainer: Trainer, epochs: list[Epoch], device: Device | None, files: dict[str, str | None]
 ) -> dict[str, Any]:
-    from onnx_ascend_ext.verification.verify import device_dict
+    from onnx_ascend_ext.verification.agreement import device_dict
 
     return {
         "schema": 1,
