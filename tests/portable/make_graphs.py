@@ -226,6 +226,40 @@ def make_all() -> None:
         {"axes": [1], "shape": [1, 2, 6], "indices": [[[0, 0], [0, 1]]]},
         Loss.L1Loss,
     )
+    make(
+        "recurrent",
+        """g (float[3,2,6] x) => (float[3,2,4] y) {
+            h, last, cell = LSTM <hidden_size = 5> (x, w1, r1, b1, , h0, c0)
+            s = Squeeze (h, axes)
+            g, final = GRU <hidden_size = 4, linear_before_reset = 1> (s, w2, r2, b2, , g0)
+            y = Squeeze (g, axes)
+        }""",
+        {
+            "w1": (1, 20, 6),
+            "r1": (1, 20, 5),
+            "b1": (1, 40),
+            "w2": (1, 12, 5),
+            "r2": (1, 12, 4),
+            "b2": (1, 24),
+        },
+        {
+            "h0": np.zeros((1, 2, 5)),
+            "c0": np.zeros((1, 2, 5)),
+            "g0": np.zeros((1, 2, 4)),
+            "axes": [1],
+        },
+        Loss.MSELoss,
+    )
+    make(
+        "transposed_convolution",
+        """g (float[2,3,4,4] x) => (float[2,2,9,9] y) {
+            s = Sigmoid (x)
+            h = Mul (s, factors)
+            y = ConvTranspose <kernel_shape = [3, 3], strides = [2, 2]> (h, w, b)
+        }""",
+        {"factors": (3, 1, 1), "w": (3, 2, 3, 3), "b": (2,)},
+        loss=Loss.MSELoss,
+    )
     for opset in (12, 14, 18):
         make(
             f"perceptron_opset_{opset}",

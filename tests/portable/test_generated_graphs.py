@@ -82,6 +82,8 @@ def test_the_gradients_are_the_slopes_of_the_loss(path: Path) -> None:
 @pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
 def test_the_kernels_compute_the_same_gradients(path: Path, training_runtime: TrainingRuntime) -> None:
     model = onnx.load(path)
+    if any(node.op_type == "ConvTransposeGrad" for node in model.graph.node):
+        pytest.skip("onnxruntime-training has no kernel of ConvTransposeGrad for the CPU")
     feeds = feeds_of(model)
     conversion = convert(model)
     found = run_stock(conversion.model, feeds)
@@ -107,11 +109,14 @@ def test_the_graphs_have_the_operators_that_they_are_for() -> None:
         "BroadcastGradientArgs",
         "ConcatTraining",
         "ConvGrad",
+        "ConvTransposeGrad",
         "FastGeluGrad",
         "GatherElementsGrad",
         "GatherGrad",
         "GatherNDGrad",
+        "GRUGrad",
         "InPlaceAccumulatorV2",
+        "LSTMGrad",
         "LayerNormalizationGrad",
         "LogSoftmaxGrad_13",
         "MaxPoolGrad",
