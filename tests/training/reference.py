@@ -35,24 +35,27 @@ class Reference:
     """A training on onnxruntime-training's CPU provider."""
 
     def __init__(
-        self, case: str, *, size: int, threads: int = 0, learning_rate: float = LEARNING_RATE
+        self, folder: Path, *, size: int | None = None, threads: int = 0, learning_rate: float = LEARNING_RATE
     ) -> None:
-        folder = MODELS / case
+        """Load artifacts; `size` is that of every batch, where a kernel needs to know it."""
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
+        options.log_severity_level = 3
         self.state = api.CheckpointState.load_checkpoint(folder / "checkpoint")
         with tempfile.TemporaryDirectory() as scratch:
-            fixed = Path(scratch) / "training_model.onnx"
-            onnx.save(with_batch_size(onnx.load(folder / "training_model.onnx"), size), fixed)
+            model = Path(scratch) / "training_model.onnx"
+            loaded = onnx.load(folder / "training_model.onnx")
+            onnx.save(loaded if size is None else with_batch_size(loaded, size), model)
             self.module = api.Module(
-                fixed, self.state, folder / "eval_model.onnx", device="cpu", session_options=options
+                model, self.state, folder / "eval_model.onnx", device="cpu", session_options=options
             )
         self.optimizer = api.Optimizer(folder / "optimizer_model.onnx", self.module)
         self.optimizer.set_learning_rate(learning_rate)
         self.module.train()
 
     def step(self, x: Array, labels: Array) -> float:
-        loss = float(self.module(x, labels))
+        outputs = self.module(x, labels)  # the loss, or a tuple that begins with it
+        loss = float(outputs[0] if isinstance(outputs, tuple | list) else outputs)
         self.optimizer.step()
         self.module.lazy_reset_grad()
         return loss
@@ -73,7 +76,7 @@ def with_batch_size(model: onnx.ModelProto, size: int) -> onnx.ModelProto:
 def write_losses(output: Path) -> None:
     losses = {}
     for case in SHAPES:
-        reference = Reference(case, size=SIZE)
+        reference = Reference(MODELS / case, size=SIZE)
         losses[case] = [reference.step(*batch) for batch in draw(case, steps=STEPS, size=SIZE)]
     document = {
         "onnxruntime-training": onnxruntime.__version__,
@@ -86,7 +89,7 @@ def write_losses(output: Path) -> None:
 
 def serve_times(case: str, size: int, threads: int) -> None:
     """For each number of steps on stdin, make them and print the seconds of each as JSON."""
-    reference = Reference(case, size=size, threads=threads)
+    reference = Reference(MODELS / case, size=size, threads=threads)
     x, labels = next(draw(case, steps=1, size=size))
     for line in sys.stdin:
         seconds = []
