@@ -24,6 +24,7 @@ _ACCUMULATOR = "InPlaceAccumulatorV2"
 _BUFFER_SUFFIX = "_grad.accumulation.buffer"
 
 ModelOrPath = onnx.ModelProto | str | os.PathLike[str]
+CheckpointOrPath = Checkpoint | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,31 @@ def read_artifacts(folder: str | os.PathLike[str]) -> Artifacts:
         eval_model=optional(EVAL_MODEL),
         optimizer_model=optional(OPTIMIZER_MODEL),
         folder=folder,
+    )
+
+
+def open_artifacts(
+    training_model: ModelOrPath,
+    checkpoint: CheckpointOrPath,
+    eval_model: ModelOrPath | None,
+    optimizer_model: ModelOrPath | None,
+) -> Artifacts:
+    """Artifacts that are given one by one, each itself or as its file.
+
+    Raises:
+        ModelError: a file cannot be read.
+    """
+
+    def opened(model: ModelOrPath) -> onnx.ModelProto:
+        return model if isinstance(model, onnx.ModelProto) else model_files.load(model)
+
+    is_file = not isinstance(training_model, onnx.ModelProto)
+    return Artifacts(
+        training_model=opened(training_model),
+        checkpoint=checkpoint if isinstance(checkpoint, Checkpoint) else read_checkpoint(checkpoint),
+        eval_model=None if eval_model is None else opened(eval_model),
+        optimizer_model=None if optimizer_model is None else opened(optimizer_model),
+        folder=Path(training_model).parent if is_file else None,
     )
 
 

@@ -16,7 +16,14 @@ from onnx_ascend_ext.errors import BackendError, ModelError
 from onnx_ascend_ext.model_files import SavedFiles
 from onnx_ascend_ext.sessions.onnxruntime_module import onnxruntime
 from onnx_ascend_ext.sessions.values import dtype_of
-from onnx_ascend_ext.training.artifacts import EVAL_MODEL, Artifacts, read_artifacts, training_roles
+from onnx_ascend_ext.training.artifacts import (
+    EVAL_MODEL,
+    CheckpointOrPath,
+    ModelOrPath,
+    open_artifacts,
+    read_artifacts,
+    training_roles,
+)
 from onnx_ascend_ext.training.checkpoint import Checkpoint, OptimizerGroup
 from onnx_ascend_ext.training.checkpoint_writer import write_checkpoint
 from onnx_ascend_ext.training.dataset import BatchInput, as_dtype, fit
@@ -53,11 +60,11 @@ class Trainer:
 
     def __init__(
         self,
-        training_model: onnx.ModelProto,
-        checkpoint: Checkpoint,
+        training_model: ModelOrPath,
+        checkpoint: CheckpointOrPath,
         *,
-        eval_model: onnx.ModelProto | None = None,
-        optimizer_model: onnx.ModelProto | None = None,
+        eval_model: ModelOrPath | None = None,
+        optimizer_model: ModelOrPath | None = None,
         learning_rate: float | None = None,
         device_id: int = 0,
         threads: int = 0,
@@ -67,7 +74,7 @@ class Trainer:
         """Makes a trainer; `from_artifacts` is the usual way.
 
         Args:
-            training_model: as `generate_artifacts` makes it; not changed.
+            training_model: as `generate_artifacts` makes it, or its file; not changed.
             checkpoint: the parameters to start with, and the optimiser's state where it has one.
             eval_model: for `evaluate` and `export`.
             optimizer_model: gradient descent, `parameter - learning_rate * gradient`, where None.
@@ -75,7 +82,7 @@ class Trainer:
             device_id: the NPU's number as ACL counts.
             threads: of ONNX Runtime's CPU provider; 0 for one on each core.
             allow_cpu: train on the CPU alone where the execution provider cannot be used at all.
-            folder: where external data of the models lies.
+            folder: where external data of the models lies; that of the training model's file where None.
 
         Warns:
             CpuFallbackWarning: a converted node is not run by the execution provider.
@@ -85,12 +92,12 @@ class Trainer:
                 stock ONNX Runtime does not have and that has no portable definition.
             BackendError: no such device, or ONNX Runtime cannot run the models.
         """
-        self._artifacts = Artifacts(training_model, checkpoint, eval_model, optimizer_model)
-        self._settings = SessionSettings(
-            device_id, threads, None if folder is None else Path(folder), allow_cpu
-        )
+        self._artifacts = open_artifacts(training_model, checkpoint, eval_model, optimizer_model)
+        training_model, checkpoint = self._artifacts.training_model, self._artifacts.checkpoint
+        where = self._artifacts.folder if folder is None else Path(folder)
+        self._settings = SessionSettings(device_id, threads, where, allow_cpu)
         roles = training_roles(training_model, checkpoint)
-        optimizer = read_optimizer(optimizer_model)
+        optimizer = read_optimizer(self._artifacts.optimizer_model)
         self._graph = build_step(training_model, roles, checkpoint.trainable, optimizer)
         self._momentums = optimizer.momentums
         self._fixed = {

@@ -381,6 +381,22 @@ def test_a_folder_without_artifacts_is_refused(tmp_path: Path, digits: Path) -> 
         Trainer.from_artifacts(tmp_path)
 
 
+def test_artifacts_can_be_given_one_by_one_as_files(digits: Path, tmp_path: Path) -> None:
+    trainer = Trainer(
+        digits / "training_model.onnx",
+        str(digits / "checkpoint"),
+        eval_model=digits / "eval_model.onnx",
+        optimizer_model=digits / "optimizer_model.onnx",
+    )
+    whole = Trainer.from_artifacts(digits)
+    for batch in batches():
+        assert trainer.step(batch) == whole.step(batch)
+        assert trainer.evaluate(batch).loss == whole.evaluate(batch).loss
+    trainer.export(tmp_path / "network.onnx")
+    with pytest.raises(ModelError, match=r"nothing\.onnx: cannot be read"):
+        Trainer(digits / "nothing.onnx", digits / "checkpoint")
+
+
 def test_artifacts_with_a_prefix_are_found(tmp_path: Path, digits: Path) -> None:
     for path in digits.iterdir():
         (tmp_path / f"mine_{path.name}").write_bytes(path.read_bytes())
