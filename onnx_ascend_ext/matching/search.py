@@ -78,7 +78,7 @@ class Search:
             decision = structures.decide(index) if structures is not None else None
             if isinstance(decision, Plain):
                 outcome.plain.append(decision)
-                self._valuation.make_atom(scope, name)
+                self._valuation.hide(scope, name)
                 continue
             if decision is not None:
                 if decision:

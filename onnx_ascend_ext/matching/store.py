@@ -84,6 +84,7 @@ class FormStore:
         self.doubtful = False
         self._forms: dict[Scope, dict[str, Form]] = {}
         self._value_atoms: dict[Scope, dict[str, int]] = {}
+        self._hidden: dict[Scope, set[str]] = {}
 
     def forms(self, scope: Scope) -> dict[str, Form]:
         """The forms known so far of the names that are visible in a scope."""
@@ -91,6 +92,7 @@ class FormStore:
         if found is None:
             found = self._forms[scope] = {}
             self._value_atoms[scope] = {}
+            self._hidden[scope] = set()
         return found
 
     def set_form(self, scope: Scope, name: str, form: Form) -> None:
@@ -109,6 +111,17 @@ class FormStore:
         form = self.atom_of(scope, name)
         self.forms(scope)[name] = form
         return form
+
+    def hide(self, scope: Scope, name: str) -> None:
+        """Make a value opaque, and its atom only when it is asked for."""
+        if name in self.forms(scope):
+            self.make_atom(scope, name)
+        else:
+            self._hidden[scope].add(name)
+
+    def is_hidden(self, scope: Scope, name: str) -> bool:
+        """Whether a value has been hidden."""
+        return name in self._hidden[scope]
 
     def atom_of(self, scope: Scope, name: str) -> Form:
         """The atom that stands for a value itself."""

@@ -133,6 +133,8 @@ class Valuation(FormStore):
             return None
         if self._functions and scope.is_function_node(index, self._functions) is not None:
             return None
+        if self.is_hidden(scope, scope.outputs[index][0]):
+            return None
         count = OPERANDS.get(op_type, 1)
         if count == 2:
             return inputs if len(inputs) == 2 else None
