@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import onnx
 
 from onnx_ascend_ext.catalog import DOMAIN
 from onnx_ascend_ext.graph import ModelIndex, Scope
 from onnx_ascend_ext.matching import Site
+from onnx_ascend_ext.matching.operators import OPERANDS
 from onnx_ascend_ext.rewriting.field_edits import edit_nodes, remove_where
 from onnx_ascend_ext.rewriting.liveness import Liveness
 from onnx_ascend_ext.rewriting.names import FreshNames
 from onnx_ascend_ext.rewriting.opsets import import_kernels
 from onnx_ascend_ext.rewriting.plan import Plan
 from onnx_ascend_ext.rewriting.replacement import reads, replace_root
+
+_ARITHMETIC = frozenset(OPERANDS) | {"Neg", "Reciprocal"}
 
 _IR_OF_FUNCTIONS = 8
 """The IR version that model-local functions belong to."""
@@ -24,18 +28,30 @@ _IR_OF_CONSTANT_INITIALIZERS = 4
 """Before this IR version every initializer is a graph input too, and ONNX Runtime holds it constant."""
 
 
-def apply(planned: Plan, index: ModelIndex) -> list[str]:
+@dataclass(frozen=True)
+class Applied:
+    """How a plan was carried out.
+
+    Attributes:
+        warnings: what a user should know about the result, one line each.
+        may_match_again: whether arithmetic that a match covers is still there, since something else uses it.
+            It may be part of another gradient, in which the values that are computed by kernels now are
+            operands.
+    """
+
+    warnings: tuple[str, ...] = ()
+    may_match_again: bool = False
+
+
+def apply(planned: Plan, index: ModelIndex) -> Applied:
     """Rewrites a model as planned; the index is of no use any more afterwards.
 
     Args:
         planned: what to rewrite.
         index: the model, which is changed in place.
-
-    Returns:
-        What a user should know about the result, one line each.
     """
     if not planned.sites:
-        return []
+        return Applied()
     model = index.model
     by_scope: dict[Scope, dict[int, list[str]]] = defaultdict(dict)
     for site, _ in planned.sites:
@@ -56,7 +72,17 @@ def apply(planned: Plan, index: ModelIndex) -> list[str]:
         outermost = list(scope.enclosing())[-1]
         if outermost.kind == "function":
             import_kernels(outermost.container)
-    return _add_functions(model, planned.functions)
+    warnings = _add_functions(model, planned.functions)
+    return Applied(tuple(warnings), any(_leaves_arithmetic(site, liveness) for site, _ in planned.sites))
+
+
+def _leaves_arithmetic(site: Site, liveness: Liveness) -> bool:
+    op_types, dead = site.scope.op_types, liveness.dead_nodes[site.scope]
+    if any(op_types[i] in _ARITHMETIC and i not in dead and i != site.root for i in site.covered):
+        return True
+    return any(
+        scope.op_types[i] in _ARITHMETIC and i not in liveness.dead_nodes[scope] for scope, i in site.captured
+    )
 
 
 def _removed(site: Site, liveness: Liveness) -> list[onnx.NodeProto]:
