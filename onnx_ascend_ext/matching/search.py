@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnx_ascend_ext.algebra import UNIT, Form, TooLargeError, quotient
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
-from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS
+from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
 from onnx_ascend_ext.matching.structures import Plain, Proofs, Structures
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.matching.binding import Bound
     from onnx_ascend_ext.matching.pattern import Pattern
     from onnx_ascend_ext.matching.valuation import Valuation
+
+
+_VISITED = ARITHMETIC | FUNCTIONS
 
 
 class Candidate(NamedTuple):
@@ -119,7 +122,7 @@ class Search:
         op_types, domains, inputs, outputs = scope.op_types, scope.domains, scope.inputs, scope.outputs
         relaxed = self._valuation.rules.relaxed
         exponentials = self._exponentials
-        for index in scope.order():
+        for index in [index for index in scope.order() if op_types[index] in _VISITED]:
             op_type = op_types[index]
             if op_type in ARITHMETIC:
                 if exponentials and not exponentials.isdisjoint(_numerators(op_type, inputs[index])):
@@ -132,14 +135,12 @@ class Search:
                 exponentials.update(outputs[index])
                 if not relaxed:
                     continue
-            elif op_type == "Sigmoid":
+            else:
                 if not self._valuation.is_sigmoid_of_negative(scope, index):
                     continue
                 self._valuation.doubtful = True
                 if not relaxed:
                     continue
-            else:
-                continue
             if not domains[index] and len(outputs[index]) == 1:
                 yield index
 

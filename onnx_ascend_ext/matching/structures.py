@@ -77,12 +77,16 @@ class Proofs:
             key: the operator, then for each operand the number of a leaf, a constant as a tuple of one, or
                 the number of a structure followed by the leaves that its own leaves are.
         """
-        if key not in self._by_key:
-            try:
-                self._by_key[key] = self._prove(key)
-            except TooLargeError:
-                self._by_key[key] = None
-        return self._by_key[key]
+        try:
+            return self._by_key[key]
+        except KeyError:
+            pass
+        try:
+            proof = self._prove(key)
+        except TooLargeError:
+            proof = None
+        self._by_key[key] = proof
+        return proof
 
     def _prove(self, key: tuple[Hashable, ...]) -> Proof:
         ring = self._ring
@@ -271,8 +275,11 @@ class Structures:
                 key.append(kind)
             elif kind == _OTHER:
                 return None
+            elif name in leaves:
+                key.append(leaves.index(name))
             else:
-                key.append(_place(leaves, name))
+                key.append(len(leaves))
+                leaves.append(name)
         if not 0 < len(leaves) <= MAX_LEAVES or len(nodes) > _MAX_NODES:
             return None
         proof = self._proofs.of(tuple(key))
