@@ -275,7 +275,7 @@ def test_is_selected_by_policy():
 
 
 def without_fallback(options: onnxruntime.SessionOptions) -> onnxruntime.InferenceSession:
-    """Python's session of ONNX Runtime 1.24 goes to the CPU when a provider cannot be made, unless told not to."""
+    """ONNX Runtime 1.24 goes to the CPU when a provider cannot be made, unless told not to."""
     return onnxruntime.InferenceSession(one_node().SerializeToString(), options, enable_fallback=0)
 
 
