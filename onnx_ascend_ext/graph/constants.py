@@ -127,7 +127,7 @@ class Constants:
                 return None
             if scope.op_types[index] == "Constant":
                 return _constant_integers(scope, index)
-            if scope.op_types[index] != "Identity":
+            if scope.op_types[index] != "Identity" or not scope.inputs[index]:
                 return None
             name = scope.inputs[index][0]
         return None

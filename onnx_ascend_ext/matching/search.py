@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnx_ascend_ext.algebra import UNIT, Form, TooLargeError, quotient
+from onnx_ascend_ext.algebra import UNIT, ZERO, Form, TooLargeError, quotient
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
 from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
 from onnx_ascend_ext.matching.structures import Plain, Proofs, Structures
@@ -125,8 +125,8 @@ class Search:
         for index in [index for index in scope.order() if op_types[index] in _VISITED]:
             op_type = op_types[index]
             if op_type in ARITHMETIC:
-                if exponentials and not exponentials.isdisjoint(_numerators(op_type, inputs[index])):
-                    self._valuation.doubtful = True
+                if exponentials and not exponentials.isdisjoint(inputs[index]):
+                    self._follow_exponential(scope, index)
                 if live.isdisjoint(inputs[index]) and not (
                     op_type in ADDITIVE and self._may_make_a_slope(scope, inputs[index])
                 ):
@@ -143,6 +143,14 @@ class Search:
                     continue
             if not domains[index] and len(outputs[index]) == 1:
                 yield index
+
+    def _follow_exponential(self, scope: Scope, index: int) -> None:
+        """Note whether an Exp is a factor of a product, where it may stand for `1 - y`."""
+        op_type, inputs = scope.op_types[index], scope.inputs[index]
+        if op_type in ("Mul", "Div"):
+            self._valuation.doubtful = True
+        elif op_type not in ADDITIVE or self._valuation.form(scope, inputs[0]) == ZERO:
+            self._exponentials.update(scope.outputs[index])
 
     def _may_make_a_slope(self, scope: Scope, names: Iterable[str]) -> bool:
         """Whether a sum has an operand that is a constant or a result of arithmetic."""
@@ -180,9 +188,8 @@ class Search:
     def _exists(self, form: Form) -> bool:
         """Whether some value has a form, or a view or a Sigmoid of one would."""
         valuation = self._valuation
-        for entry in valuation.existing.get(form.factors, ()):
-            if entry[0] == form.scale:
-                return True
+        if form in valuation.existing:
+            return True
         if form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
             return False
         atom = form.factors[0][0]
@@ -333,7 +340,7 @@ class Search:
                 continue
             self._complete.add(current)
             for index in current.order():
-                if current.op_types[index] in ARITHMETIC and current.outputs[index][0]:
+                if current.op_types[index] in ARITHMETIC and any(current.outputs[index][:1]):
                     self._valuation.form(current, current.outputs[index][0])
 
     def _add_constant_gradients(self, scope: Scope, outcome: Outcome, found: list[Bound]) -> None:
@@ -346,10 +353,3 @@ class Search:
             if covered.isdisjoint([(scope, bound.root)]):
                 outcome.bound.append(bound)
                 covered.update(bound.region.nodes)
-
-
-def _numerators(op_type: str, inputs: Sequence[str]) -> Sequence[str]:
-    """The operands that a product has as factors: an Exp among them may stand for `1 - y`."""
-    if op_type == "Mul":
-        return inputs
-    return inputs[:1] if op_type == "Div" else ()

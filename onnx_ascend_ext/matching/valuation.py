@@ -120,7 +120,7 @@ class Valuation(FormStore):
         op_type = scope.op_types[index]
         if op_type in ARITHMETIC or op_type in CONSTANTS:
             return False
-        if op_type in FUNCTIONS and not scope.domains[index]:
+        if op_type in FUNCTIONS and not scope.domains[index] and scope.inputs[index]:
             self.set_form(scope, name, self._sigmoids.applied(scope, index))
         else:
             self.make_atom(scope, name)
