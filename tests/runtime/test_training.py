@@ -36,7 +36,7 @@ def losses(folder: Path, options: SessionOptions | None, steps: int = 5) -> tupl
     module.train()
     rng = np.random.default_rng(0)
     found = []
-    inputs = [value for value in onnx.load(folder / "training_model.onnx").graph.input]
+    inputs = list(onnx.load(folder / "training_model.onnx").graph.input)
     shapes = {
         value.name: [size.dim_value or 8 for size in value.type.tensor_type.shape.dim] for value in inputs
     }
