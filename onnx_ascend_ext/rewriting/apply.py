@@ -73,15 +73,21 @@ def apply(planned: Plan, index: ModelIndex) -> Applied:
         if outermost.kind == "function":
             import_kernels(outermost.container)
     warnings = _add_functions(model, planned.functions)
-    return Applied(tuple(warnings), any(_leaves_arithmetic(site, liveness) for site, _ in planned.sites))
+    return Applied(tuple(warnings), _leaves_arithmetic(planned, liveness, by_scope))
 
 
-def _leaves_arithmetic(site: Site, liveness: Liveness) -> bool:
-    op_types, dead = site.scope.op_types, liveness.dead_nodes[site.scope]
-    if any(op_types[i] in _ARITHMETIC and i not in dead and i != site.root for i in site.covered):
-        return True
+def _leaves_arithmetic(
+    planned: Plan, liveness: Liveness, replaced: Mapping[Scope, Mapping[int, object]]
+) -> bool:
+    covered: dict[Scope, set[int]] = defaultdict(set)
+    for site, _ in planned.sites:
+        covered[site.scope].update(site.covered)
+        for scope, node in site.captured:
+            covered[scope].add(node)
     return any(
-        scope.op_types[i] in _ARITHMETIC and i not in liveness.dead_nodes[scope] for scope, i in site.captured
+        scope.op_types[node] in _ARITHMETIC
+        for scope, nodes in covered.items()
+        for node in nodes - liveness.dead_nodes[scope] - replaced.get(scope, {}).keys()
     )
 
 
