@@ -74,7 +74,7 @@ class Search:
         """
         outcome = Outcome()
         live = self._live[scope] = self._captured(scope)
-        constant_gradients: list[Bound] = []
+        deferred: list[Bound] = []
         structures = Structures(self._valuation, scope, self._proofs) if self._proofs is not None else None
         for index in self._interesting(scope, live):
             name = scope.outputs[index][0]
@@ -97,8 +97,8 @@ class Search:
             found = self._match(scope, index, form)
             if isinstance(found, str):
                 outcome.refused.append((index, found))
-            elif found is not None and found.constant_gradient:
-                constant_gradients.append(found)
+            elif found is not None and (found.constant_gradient or found.scale != 1):
+                deferred.append(found)
             elif found is not None:
                 outcome.bound.append(found)
                 self._valuation.make_atom(scope, name)
@@ -107,7 +107,7 @@ class Search:
             live.add(name)
             if structures is not None:
                 structures.keep(name)
-        self._add_constant_gradients(scope, outcome, constant_gradients)
+        _add_deferred(scope, outcome, deferred)
         return outcome
 
     def _captured(self, scope: Scope) -> set[str]:
@@ -343,13 +343,17 @@ class Search:
                 if current.op_types[index] in ARITHMETIC and any(current.outputs[index][:1]):
                     self._valuation.form(current, current.outputs[index][0])
 
-    def _add_constant_gradients(self, scope: Scope, outcome: Outcome, found: list[Bound]) -> None:
-        """Keep matches whose gradient is a constant only where no match with another gradient covers them."""
-        if not found:
-            return
-        covered = {node for bound in outcome.bound for node in bound.region.nodes}
-        covered.update((scope, node) for plain in outcome.plain for node in plain.nodes)
-        for bound in found:
-            if covered.isdisjoint([(scope, bound.root)]):
-                outcome.bound.append(bound)
-                covered.update(bound.region.nodes)
+
+def _add_deferred(scope: Scope, outcome: Outcome, deferred: list[Bound]) -> None:
+    """Keep matches with a constant gradient or factor where no better match covers them or ends inside."""
+    if not deferred:
+        return
+    covered = {node for bound in outcome.bound for node in bound.region.nodes}
+    covered.update((scope, node) for plain in outcome.plain for node in plain.nodes)
+    roots = {(scope, bound.root) for bound in outcome.bound}
+    roots.update((scope, plain.root) for plain in outcome.plain)
+    for bound in sorted(deferred, key=lambda bound: bound.constant_gradient):
+        if (scope, bound.root) not in covered and roots.isdisjoint(bound.region.nodes):
+            outcome.bound.append(bound)
+            covered.update(bound.region.nodes)
+            roots.add((scope, bound.root))
