@@ -17,7 +17,7 @@ from onnx_ascend_ext.graph import ModelIndex
 from onnx_ascend_ext.graph.collection import paused_collection
 from onnx_ascend_ext.matching import Findings, NearMiss, find
 from onnx_ascend_ext.portable import PortableReport, attach, inline_portable
-from onnx_ascend_ext.rewriting import Plan, apply, inline_kernels, plan
+from onnx_ascend_ext.rewriting import apply, inline_kernels, plan
 
 if TYPE_CHECKING:
     from onnx_ascend_ext.catalog import Kernel
@@ -157,12 +157,12 @@ def convert(
         original, proto = proto, onnx.ModelProto()
         proto.CopyFrom(original)
     conversion = Conversion(model=proto, source=source)
-    with _blaming(source), paused_collection():
-        planned, index = _examine(proto, kernels, relaxed, conversion)
-        conversion.warnings.extend(apply(planned, index))
+    with _blaming(source):
+        _rewrite(proto, kernels, relaxed, conversion)
         if portable:
-            conversion.portable, warnings = attach(proto, catalog.load_portable())
-            conversion.warnings.extend(warnings)
+            with paused_collection():
+                conversion.portable, warnings = attach(proto, catalog.load_portable())
+            conversion.warnings.extend(text for text in warnings if text not in conversion.warnings)
     return conversion
 
 
@@ -175,16 +175,19 @@ def inspect(
 ) -> Inspection:
     """Finds what `convert` would rewrite, with the same arguments, and changes nothing.
 
+    It converts a copy, since a gradient may only show once others have become kernel nodes.
+
     Raises:
         ModelError: the model cannot be read or converted.
         AscendExtError: `only` or `exclude` names a kernel that does not exist.
     """
-    kernels = _chosen(only, exclude)
-    proto, source = _opened(model)
-    inspection = Inspection(source=source)
-    with _blaming(source), paused_collection():
-        _examine(proto, kernels, relaxed, inspection)
-    return inspection
+    conversion = convert(model, relaxed=relaxed, only=only, exclude=exclude)
+    return Inspection(
+        matches=conversion.matches,
+        near_misses=conversion.near_misses,
+        warnings=conversion.warnings,
+        source=conversion.source,
+    )
 
 
 def restore(model: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
@@ -209,19 +212,32 @@ def restore(model: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
     return proto
 
 
-def _examine(
-    model: onnx.ModelProto, kernels: Mapping[str, Kernel], relaxed: bool, report: Findings
-) -> tuple[Plan, ModelIndex]:
-    """Finds and plans, and tells `report` what will and what will not be rewritten."""
-    index = ModelIndex(model)
-    sites, findings = find(index, list(kernels.values()), relaxed=relaxed)
-    planned = plan(index, sites, kernels)
-    report.matches.extend(site.match for site, _ in planned.sites)
-    report.near_misses.extend(findings.near_misses)
-    for site, reason in planned.refused:
-        report.near_misses.append(NearMiss(site.match.nodes[-1], site.match.scope, reason))
-    report.warnings.extend(findings.warnings)
-    return planned, index
+def _rewrite(model: onnx.ModelProto, kernels: Mapping[str, Kernel], relaxed: bool, report: Findings) -> None:
+    """Rewrites a model in place until nothing is left to do, and tells `report` what was found."""
+    order: dict[tuple[str, str], int] = {}
+    with paused_collection():
+        while True:
+            index = ModelIndex(model)
+            sites, findings = find(index, list(kernels.values()), relaxed=relaxed)
+            planned = plan(index, sites, kernels)
+            report.matches.extend(site.match for site, _ in planned.sites)
+            report.near_misses[:] = findings.near_misses
+            for site, reason in planned.refused:
+                report.near_misses.append(NearMiss(site.match.nodes[-1], site.match.scope, reason))
+            applied = apply(planned, index)
+            warnings = (*findings.warnings, *applied.warnings)
+            report.warnings.extend(text for text in warnings if text not in report.warnings)
+            if order or applied.may_match_again:
+                order = order or _order_of_values(index)
+                report.matches.sort(key=lambda match: order.get((match.scope, match.result), len(order)))
+            if not applied.may_match_again:
+                return
+
+
+def _order_of_values(index: ModelIndex) -> dict[tuple[str, str], int]:
+    """The rank of every value that a node computes in the model, by the path of its scope and its name."""
+    places = ((scope.path, name) for scope in index.scopes for names in scope.outputs for name in names)
+    return {place: rank for rank, place in enumerate(places)}
 
 
 def _chosen(only: Iterable[str] | None, exclude: Iterable[str] | None) -> dict[str, Kernel]:

@@ -139,7 +139,11 @@ class _Task:
         if self.require_match and not conversion.matches:
             problem = f"{planned.source}: no gradient was found (--require-match)"
             return _Done(conversion, None, time.perf_counter() - start, problem)
-        conversion.save(planned.target, external_data=self.external_data, progress=progress)
+        saved = conversion.save(planned.target, external_data=self.external_data, progress=progress)
+        conversion.warnings.extend(
+            f"weights of {old} went to {new}, since another file in that folder has the name"
+            for old, new in saved.renamed.items()
+        )
         seconds = time.perf_counter() - start
         if self.verification is None:
             return _Done(conversion, None, seconds, "")

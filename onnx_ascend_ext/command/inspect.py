@@ -25,6 +25,6 @@ def command(
     found = output.count(len(findings.matches), "gradient")
     missed = output.count(len(findings.near_misses), "near miss", "near misses")
     output.print_line(f"{model}: {found}, {missed}")
-    report.matches(findings.matches)
-    report.near_misses(findings.near_misses)
+    report.matches(findings.matches, report.ALL)
+    report.near_misses(findings.near_misses, report.ALL)
     report.warnings(findings.warnings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +18,9 @@ _PIPE_WIDTH = 160
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Prints one JSON document on stdout."""
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    # Indented for a reader; for a program, which a long list takes a while to write, in one line.
+    indent = 2 if sys.stdout.isatty() else None
+    click.echo(json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False))
 
 
 def log(message: str) -> None:
@@ -35,13 +37,13 @@ def console() -> Console:
     return Console(markup=False, emoji=False, highlight=False, width=width)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Prints a table; numbers are aligned to the right."""
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], most: int = 20) -> None:
+    """Prints the first `most` rows of a table, and how many are left; numbers are aligned to the right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    body = [list(map(str, row)) for row in rows]
+    body = rows[:most]
     table = Table(
         title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
     )
@@ -51,6 +53,8 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     for row in body:
         table.add_row(*(Text(cell) for cell in row))
     console().print(table)
+    if len(rows) > most:
+        print_line(f" … and {len(rows) - most} more; --json lists all")
 
 
 def print_line(text: str) -> None:
@@ -66,6 +70,12 @@ def number(value: float) -> str:
 def count(quantity: int, noun: str, plural: str | None = None) -> str:
     """Such as `1 node` or `9 nodes`."""
     return f"{quantity} {noun if quantity == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 10) -> str:
+    """The first names and how many are left."""
+    left = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + left
 
 
 def _is_number(text: str) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from onnx_ascend_ext.command.output import count, log, number, print_line, print_table
+from onnx_ascend_ext.command.output import count, listed, log, number, print_line, print_table
 
 if TYPE_CHECKING:
     from onnx_ascend_ext.matching.findings import Match, NearMiss
@@ -21,8 +21,14 @@ def warnings(messages: Iterable[str]) -> None:
         log(f"warning: {message}")
 
 
-def matches(found: Iterable[Match]) -> None:
+# As many rows as `inspect` prints, whose tables are its result.
+ALL = 1000
+
+
+def matches(found: Sequence[Match], most: int = 20) -> None:
     """Prints a table of what was found."""
+    if not found:
+        return
     rows = [
         (
             match.kernel,
@@ -35,28 +41,17 @@ def matches(found: Iterable[Match]) -> None:
         )
         for match in found
     ]
-    if rows:
-        columns = (
-            "kernel",
-            "result",
-            "gradient, sigmoid",
-            "nodes replaced",
-            "origin",
-            "sigmoid seen",
-            "scope",
-        )
-        print_table("", columns, rows)
+    columns = ("kernel", "result", "gradient, sigmoid", "nodes replaced", "origin", "sigmoid seen", "scope")
+    print_table("", columns, rows, most)
 
 
-def near_misses(missed: Iterable[NearMiss]) -> None:
+def near_misses(missed: Sequence[NearMiss], most: int = 20) -> None:
     """Prints a table of what was not converted, and why."""
+    if not missed:
+        return
+    title = f"not converted: {count(len(missed), 'near miss', 'near misses')}"
     rows = [(miss.node, miss.reason, miss.scope) for miss in missed]
-    if rows:
-        print_table(
-            f"not converted: {count(len(rows), 'near miss', 'near misses')}",
-            ("node", "reason", "scope"),
-            rows,
-        )
+    print_table(title, ("node", "reason", "scope"), rows, most)
 
 
 def portable(found: PortableReport) -> None:
@@ -97,7 +92,7 @@ def execution(run: Execution) -> None:
     if run.fallen_back:
         log(
             f"WARNING: {count(len(run.fallen_back), 'converted node')} ran on the CPU, not on the NPU: "
-            f"{', '.join(run.fallen_back)}; `onnx-ascend doctor` lists what each device supports"
+            f"{listed(run.fallen_back)}; `onnx-ascend doctor` lists what each device supports"
         )
 
 
@@ -117,7 +112,7 @@ def verification(result: Verification) -> None:
                 number(comparison.tolerance.atol),
                 "yes" if comparison.ok else f"NO {comparison.note}".strip(),
             )
-            for comparison in result.comparisons
+            for comparison in sorted(result.comparisons, key=lambda comparison: comparison.ok)
         ],
     )
     if result.reference_note:

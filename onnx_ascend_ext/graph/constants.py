@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from onnx import AttributeProto, TensorProto
@@ -46,7 +47,7 @@ class UniformConstant:
         value: the number.
         element_type: its `TensorProto.DataType`; 0 when it is taken from a value whose type is not known.
         extent: its shape.
-        variable: why the value is no constant after all, as a sentence about it, or "" when it is one.
+        variable: why the value cannot be relied on, as a sentence about it, or "" when it can.
     """
 
     value: int | Fraction
@@ -127,7 +128,7 @@ class Constants:
                 return None
             if scope.op_types[index] == "Constant":
                 return _constant_integers(scope, index)
-            if scope.op_types[index] != "Identity":
+            if scope.op_types[index] != "Identity" or not scope.inputs[index]:
                 return None
             name = scope.inputs[index][0]
         return None
@@ -159,6 +160,8 @@ class Constants:
 
     def _stored(self, scope: Scope, name: str) -> UniformConstant | None:
         tensor = scope.initializers.get(name)
+        if tensor is not None and is_external(tensor):
+            return _from_external(tensor)
         if tensor is not None:
             found = _from_tensor(tensor)
         elif name in scope.sparse_initializers:
@@ -246,20 +249,23 @@ def _extent(dims: Dims) -> Extent:
 
 def _from_tensor(tensor: TensorProto) -> UniformConstant | None:
     dims = tuple(tensor.dims)
-    size = 1
-    for dim in dims:
-        size *= dim
-    if size > _MAX_ELEMENTS or is_external(tensor):
+    if prod(dims) > _MAX_ELEMENTS or is_external(tensor):
         return None
     value = uniform_value(tensor)
     return None if value is None else UniformConstant(value, tensor.data_type, _extent(dims))
 
 
+def _from_external(tensor: TensorProto) -> UniformConstant | None:
+    """A single number in another file, which is not read; a gradient could only need a one."""
+    if prod(tensor.dims) != 1:
+        return None
+    reason = f"`{tensor.name}` lies in an external file, which is not read for its value"
+    return UniformConstant(1, tensor.data_type, _extent(tuple(tensor.dims)), reason)
+
+
 def _from_sparse(sparse: SparseTensorProto) -> UniformConstant | None:
-    size = 1
-    for dim in sparse.dims:
-        size *= dim
     dims = tuple(sparse.dims)
+    size = prod(dims)
     stored = sparse.values.dims[0] if sparse.values.dims else 0
     if not stored and size:
         return UniformConstant(0, sparse.values.data_type, _extent(dims))

@@ -61,13 +61,12 @@ class Scope:
         self.opsets = opsets
         self.parent = parent
         self.owner = owner
-        self.nodes: list[NodeProto] = list(container.node)
-        self.op_types: list[str] = [node.op_type for node in self.nodes]
-        self.domains: list[str] = [node.domain for node in self.nodes]
-        if "ai.onnx" in self.domains:
-            self.domains = ["" if domain == "ai.onnx" else domain for domain in self.domains]
-        self.inputs: list[Sequence[str]] = [node.input[:] for node in self.nodes]
-        self.outputs: list[Sequence[str]] = [node.output[:] for node in self.nodes]
+        self.nodes: Sequence[NodeProto] = container.node
+        self.op_types: list[str] = []
+        self.domains: list[str] = []
+        self.inputs: list[Sequence[str]] = []
+        self.outputs: list[Sequence[str]] = []
+        self._read_nodes()
         self.producer: dict[str, int] = {}
         self.bodies: list[Scope] = []
         self.initializers: dict[str, TensorProto] = {}
@@ -86,6 +85,18 @@ class Scope:
         self._declared: dict[str, ValueInfoProto] | None = None
         self._captures: frozenset[str] | None = None
         self._ranks: list[int] | None = None
+
+    def _read_nodes(self) -> None:
+        """Copy the fields of all nodes, one node at a time, since every access makes Python objects anew."""
+        one_string = {"ai.onnx": ""}.setdefault
+        op_types, domains, inputs, outputs = self.op_types, self.domains, self.inputs, self.outputs
+        for node in self.nodes:
+            op_type = node.op_type
+            op_types.append(one_string(op_type, op_type))
+            domain = node.domain
+            domains.append(one_string(domain, domain) if domain else "")
+            inputs.append(node.input[:])
+            outputs.append(node.output[:])
 
     def _index_producers(self) -> None:
         names = list(chain.from_iterable(self.outputs))
@@ -175,6 +186,15 @@ class Scope:
                 declared.update((value.name, value) for value in self.container.input)
             self._declared = declared
         return self._declared
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the nodes are in a topological order.
+
+        Raises:
+            ModelError: the nodes form a cycle.
+        """
+        return not self._topological_ranks()
 
     def position(self, index: int) -> int:
         """The place of a node in a topological order of the scope; the node's own index where it is sorted.

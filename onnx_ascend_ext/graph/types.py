@@ -153,9 +153,9 @@ class Types:
         if op_type in ELEMENTWISE:
             return shape
         if op_type == "Gemm":
-            return self._gemm_shape(scope, index, shape, shapes[1])
+            return self._gemm_shape(scope, index, shape, next(iter(shapes[1:]), None))
         if op_type == "MatMul":
-            return _matmul_shape(shape, shapes[1])
+            return _matmul_shape(shape, next(iter(shapes[1:]), None))
         if op_type in SAME_RANK:
             return (None,) * len(shape)
         if op_type in REDUCTIONS:

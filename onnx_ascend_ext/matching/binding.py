@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.algebra import Rational
     from onnx_ascend_ext.graph import Extent, Scope
     from onnx_ascend_ext.matching.pattern import Pattern
-    from onnx_ascend_ext.matching.store import Entry
     from onnx_ascend_ext.matching.valuation import Valuation
 
 # A match must make the graph smaller by this many nodes, so that it is worth rounding differently.
@@ -95,19 +94,11 @@ class Binder:
     def operands(self, scope: Scope, root: int, form: Form) -> list[Operand]:
         """The values of a form that can be used at a root, or one that views make out of such a value."""
         valuation = self._valuation
-        entries = valuation.existing.get(form.factors, ())
-        if len(entries) == 1:
-            scale, owner, name = entries[0]
-            if scale == form.scale and self._is_visible(scope, root, owner, name):
-                return [Operand(owner, name)]
+        entries = valuation.existing.get(form, [])
         if len(entries) > 2 * _MAX_ENTRIES:
             # The first one is the plainest, the last one is the nearest.
-            entries = [*entries[:_MAX_ENTRIES], *entries[-_MAX_ENTRIES:]]
-        found = [
-            Operand(owner, name)
-            for scale, owner, name in entries
-            if scale == form.scale and self._is_visible(scope, root, owner, name)
-        ]
+            entries = entries[:_MAX_ENTRIES] + entries[-_MAX_ENTRIES:]
+        found = [Operand(*entry) for entry in entries if self._is_visible(scope, root, *entry)]
         if len(found) > 1:
             return self._by_type(scope, root, found)
         if found or form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
@@ -145,14 +136,11 @@ class Binder:
 
     def splits(self, scope: Scope, root: int, form: Form) -> list[Split]:
         """Ways to write a form as an existing value times other existing values and a constant."""
-        same_factors: list[Entry] = self._valuation.existing.get(form.factors, [])
-        scaled = [
-            Split(Operand(owner, name), (), quotient(form.scale, scale))
-            for scale, owner, name in same_factors
-            if scale != form.scale and self._is_visible(scope, root, owner, name)
-        ]
-        if scaled:
-            return scaled[:1]
+        for scale in self._valuation.scales.get(form.factors, ()):
+            if scale != form.scale:
+                scaled = self.operands(scope, root, Form(scale, form.factors))
+                if scaled:
+                    return [Split(scaled[0], (), quotient(form.scale, scale))]
         if any(exponent < 0 for _, exponent in form.factors):
             return []
         if sum(exponent for _, exponent in form.factors) > _MAX_FACTORS:

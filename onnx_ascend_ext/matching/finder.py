@@ -166,7 +166,7 @@ class _Finder:
 
     def _plain_site(self, plain: Plain) -> Site:
         scope, kernel = plain.scope, plain.pattern.kernel
-        covered = sorted(plain.nodes, key=scope.position) if len(plain.nodes) > 1 else plain.nodes
+        covered = sorted(plain.nodes) if scope.is_sorted else sorted(plain.nodes, key=scope.position)
         producer = scope.producer.get(plain.activation)
         proven = (
             producer is not None and scope.op_types[producer] == "Sigmoid" and not scope.domains[producer]

@@ -9,7 +9,7 @@ from typing import Literal
 Origin = Literal["named", "algebra"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Match:
     """One gradient that can become one kernel node.
 
@@ -34,7 +34,7 @@ class Match:
     proven_sigmoid: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NearMiss:
     """A place that looks like a kernel's gradient and was not converted, with the reason."""
 

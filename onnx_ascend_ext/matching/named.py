@@ -54,6 +54,8 @@ class NamedForms:
     def search(self, scope: Scope) -> Iterator[tuple[int, NamedNode | NearMiss]]:
         """The foreign nodes of a scope in its order, and those whose operands are not certain."""
         producers = self._producers
+        if producers.keys().isdisjoint(scope.op_types):
+            return
         for index, op_type in enumerate(scope.op_types):
             if op_type in producers and scope.domains[index] != DOMAIN:
                 found = self._examine(scope, index, producers[op_type])

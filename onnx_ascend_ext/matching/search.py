@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnx_ascend_ext.algebra import UNIT, Form, TooLargeError, quotient
+from onnx_ascend_ext.algebra import UNIT, ZERO, Form, TooLargeError, quotient
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
-from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS
+from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
 from onnx_ascend_ext.matching.structures import Plain, Proofs, Structures
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.matching.binding import Bound
     from onnx_ascend_ext.matching.pattern import Pattern
     from onnx_ascend_ext.matching.valuation import Valuation
+
+
+_VISITED = ARITHMETIC | FUNCTIONS
 
 
 class Candidate(NamedTuple):
@@ -71,14 +74,14 @@ class Search:
         """
         outcome = Outcome()
         live = self._live[scope] = self._captured(scope)
-        constant_gradients: list[Bound] = []
+        deferred: list[Bound] = []
         structures = Structures(self._valuation, scope, self._proofs) if self._proofs is not None else None
         for index in self._interesting(scope, live):
             name = scope.outputs[index][0]
             decision = structures.decide(index) if structures is not None else None
             if isinstance(decision, Plain):
                 outcome.plain.append(decision)
-                self._valuation.make_atom(scope, name)
+                self._valuation.hide(scope, name)
                 continue
             if decision is not None:
                 if decision:
@@ -94,8 +97,8 @@ class Search:
             found = self._match(scope, index, form)
             if isinstance(found, str):
                 outcome.refused.append((index, found))
-            elif found is not None and found.constant_gradient:
-                constant_gradients.append(found)
+            elif found is not None and (found.constant_gradient or found.scale != 1):
+                deferred.append(found)
             elif found is not None:
                 outcome.bound.append(found)
                 self._valuation.make_atom(scope, name)
@@ -104,7 +107,7 @@ class Search:
             live.add(name)
             if structures is not None:
                 structures.keep(name)
-        self._add_constant_gradients(scope, outcome, constant_gradients)
+        _add_deferred(scope, outcome, deferred)
         return outcome
 
     def _captured(self, scope: Scope) -> set[str]:
@@ -119,11 +122,11 @@ class Search:
         op_types, domains, inputs, outputs = scope.op_types, scope.domains, scope.inputs, scope.outputs
         relaxed = self._valuation.rules.relaxed
         exponentials = self._exponentials
-        for index in scope.order():
+        for index in [index for index in scope.order() if op_types[index] in _VISITED]:
             op_type = op_types[index]
             if op_type in ARITHMETIC:
-                if exponentials and not exponentials.isdisjoint(_numerators(op_type, inputs[index])):
-                    self._valuation.doubtful = True
+                if exponentials and not exponentials.isdisjoint(inputs[index]):
+                    self._follow_exponential(scope, index)
                 if live.isdisjoint(inputs[index]) and not (
                     op_type in ADDITIVE and self._may_make_a_slope(scope, inputs[index])
                 ):
@@ -132,16 +135,22 @@ class Search:
                 exponentials.update(outputs[index])
                 if not relaxed:
                     continue
-            elif op_type == "Sigmoid":
+            else:
                 if not self._valuation.is_sigmoid_of_negative(scope, index):
                     continue
                 self._valuation.doubtful = True
                 if not relaxed:
                     continue
-            else:
-                continue
             if not domains[index] and len(outputs[index]) == 1:
                 yield index
+
+    def _follow_exponential(self, scope: Scope, index: int) -> None:
+        """Note whether an Exp is a factor of a product, where it may stand for `1 - y`."""
+        op_type, inputs = scope.op_types[index], scope.inputs[index]
+        if op_type in ("Mul", "Div"):
+            self._valuation.doubtful = True
+        elif op_type not in ADDITIVE or self._valuation.form(scope, inputs[0]) == ZERO:
+            self._exponentials.update(scope.outputs[index])
 
     def _may_make_a_slope(self, scope: Scope, names: Iterable[str]) -> bool:
         """Whether a sum has an operand that is a constant or a result of arithmetic."""
@@ -179,9 +188,8 @@ class Search:
     def _exists(self, form: Form) -> bool:
         """Whether some value has a form, or a view or a Sigmoid of one would."""
         valuation = self._valuation
-        for entry in valuation.existing.get(form.factors, ()):
-            if entry[0] == form.scale:
-                return True
+        if form in valuation.existing:
+            return True
         if form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
             return False
         atom = form.factors[0][0]
@@ -332,23 +340,20 @@ class Search:
                 continue
             self._complete.add(current)
             for index in current.order():
-                if current.op_types[index] in ARITHMETIC and current.outputs[index][0]:
+                if current.op_types[index] in ARITHMETIC and any(current.outputs[index][:1]):
                     self._valuation.form(current, current.outputs[index][0])
 
-    def _add_constant_gradients(self, scope: Scope, outcome: Outcome, found: list[Bound]) -> None:
-        """Keep matches whose gradient is a constant only where no match with another gradient covers them."""
-        if not found:
-            return
-        covered = {node for bound in outcome.bound for node in bound.region.nodes}
-        covered.update((scope, node) for plain in outcome.plain for node in plain.nodes)
-        for bound in found:
-            if covered.isdisjoint([(scope, bound.root)]):
-                outcome.bound.append(bound)
-                covered.update(bound.region.nodes)
 
-
-def _numerators(op_type: str, inputs: Sequence[str]) -> Sequence[str]:
-    """The operands that a product has as factors: an Exp among them may stand for `1 - y`."""
-    if op_type == "Mul":
-        return inputs
-    return inputs[:1] if op_type == "Div" else ()
+def _add_deferred(scope: Scope, outcome: Outcome, deferred: list[Bound]) -> None:
+    """Keep matches with a constant gradient or factor where no better match covers them or ends inside."""
+    if not deferred:
+        return
+    covered = {node for bound in outcome.bound for node in bound.region.nodes}
+    covered.update((scope, node) for plain in outcome.plain for node in plain.nodes)
+    roots = {(scope, bound.root) for bound in outcome.bound}
+    roots.update((scope, plain.root) for plain in outcome.plain)
+    for bound in sorted(deferred, key=lambda bound: bound.constant_gradient):
+        if (scope, bound.root) not in covered and roots.isdisjoint(bound.region.nodes):
+            outcome.bound.append(bound)
+            covered.update(bound.region.nodes)
+            roots.add((scope, bound.root))

@@ -95,6 +95,8 @@ class Sigmoids:
             if index is None or scope.op_types[index] not in NEGATING or scope.domains[index]:
                 break
             op_type, inputs = scope.op_types[index], scope.inputs[index]
+            if len(inputs) != (1 if op_type in ("Identity", "Neg") else 2):
+                break
             if op_type == "Identity":
                 name = inputs[0]
             elif op_type == "Neg":

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.matching.findings import Match
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Site:
     """One place that can be computed by a kernel node.
 

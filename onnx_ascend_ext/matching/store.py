@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnx_ascend_ext.algebra import Form
 
@@ -50,7 +50,8 @@ class View(NamedTuple):
     node: int
 
 
-Entry: TypeAlias = "tuple[Rational, Scope, str]"
+# How many multiples of one product are remembered.
+_MAX_SCALES = 4
 
 
 class FormStore:
@@ -62,7 +63,8 @@ class FormStore:
         types: the model's element types and shapes.
         extents: the shapes of its elementwise results.
         rules: what counts as equal.
-        existing: the values that are known to have a form, as (scale, scope, name), by the form's factors.
+        existing: the values that are known to have a form.
+        scales: some scales with which the factors of a form are known to occur.
         views: which atoms are views of other atoms.
         sigmoids: which atoms are the Sigmoid of something.
         excuses: why a value's form holds by the relaxed or lenient rules only.
@@ -77,13 +79,15 @@ class FormStore:
         self.types = types
         self.extents = extents
         self.rules = rules
-        self.existing: dict[Monomial, list[Entry]] = {}
+        self.existing: dict[Form, list[tuple[Scope, str]]] = {}
+        self.scales: dict[Monomial, list[Rational]] = {}
         self.views: dict[int, View] = {}
         self.sigmoids: dict[int, Argument] = {}
         self.excuses: dict[tuple[Scope, str], str] = {}
         self.doubtful = False
         self._forms: dict[Scope, dict[str, Form]] = {}
         self._value_atoms: dict[Scope, dict[str, int]] = {}
+        self._hidden: dict[Scope, set[str]] = {}
 
     def forms(self, scope: Scope) -> dict[str, Form]:
         """The forms known so far of the names that are visible in a scope."""
@@ -91,24 +95,43 @@ class FormStore:
         if found is None:
             found = self._forms[scope] = {}
             self._value_atoms[scope] = {}
+            self._hidden[scope] = set()
         return found
 
     def set_form(self, scope: Scope, name: str, form: Form) -> None:
         """Record a value's form."""
         self.forms(scope)[name] = form
-        factors = form.factors
-        if factors:
-            entries = self.existing.get(factors)
+        if form.factors:
+            entries = self.existing.get(form)
             if entries is None:
-                self.existing[factors] = [(form.scale, scope, name)]
+                self._add_entry(form, scope, name)
             else:
-                entries.append((form.scale, scope, name))
+                entries.append((scope, name))
+
+    def _add_entry(self, form: Form, scope: Scope, name: str) -> None:
+        self.existing[form] = [(scope, name)]
+        scales = self.scales.get(form.factors)
+        if scales is None:
+            self.scales[form.factors] = [form.scale]
+        elif len(scales) < _MAX_SCALES:
+            scales.append(form.scale)
 
     def make_atom(self, scope: Scope, name: str) -> Form:
         """Make a value opaque: from now on it is an atom, whatever computes it."""
         form = self.atom_of(scope, name)
         self.forms(scope)[name] = form
         return form
+
+    def hide(self, scope: Scope, name: str) -> None:
+        """Make a value opaque, and its atom only when it is asked for."""
+        if name in self.forms(scope):
+            self.make_atom(scope, name)
+        else:
+            self._hidden[scope].add(name)
+
+    def is_hidden(self, scope: Scope, name: str) -> bool:
+        """Whether a value has been hidden."""
+        return name in self._hidden[scope]
 
     def atom_of(self, scope: Scope, name: str) -> Form:
         """The atom that stands for a value itself."""
@@ -118,9 +141,9 @@ class FormStore:
         if atom is not None:
             return Form(1, ((atom, 1),))
         atom = atoms[name] = self.ring.atom()
-        factors = ((atom, 1),)
-        self.existing[factors] = [(1, scope, name)]
-        return Form(1, factors)
+        form = Form(1, ((atom, 1),))
+        self._add_entry(form, scope, name)
+        return form
 
     def is_opaque(self, scope: Scope, name: str) -> bool:
         """Whether a value that `scope` defines is an atom, so that nothing before it matters."""

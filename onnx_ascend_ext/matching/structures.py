@@ -15,7 +15,7 @@ from onnx_ascend_ext.matching.operators import ARITHMETIC, CONSTANTS, FUNCTIONS,
 from onnx_ascend_ext.matching.sigmoids import NEGATING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from onnx_ascend_ext.algebra import Rational, Ring
     from onnx_ascend_ext.graph import Scope
@@ -26,6 +26,7 @@ MAX_LEAVES = 3
 """How many leaves a structure may have."""
 
 _MAX_NODES = 8
+_PLACES = tuple(range(MAX_LEAVES))
 _DECIDED = frozenset({"Add", "Sub", "Mul"})
 
 # What a name can be: a value that nothing more is known of, a Sigmoid, a result of arithmetic that may hold
@@ -40,6 +41,7 @@ class Proof:
     Attributes:
         number: names the structure in the keys of larger ones.
         form: its form over the leaves' stand-ins.
+        has_constant: whether a constant of a float type is in it.
         live: whether it has the factor of a slope at one of its leaves.
         partial: whether it is a kernel times something else, or has an activation that is no leaf, so that
             more has to be weighed.
@@ -50,6 +52,7 @@ class Proof:
 
     number: int
     form: Form
+    has_constant: bool
     live: bool = False
     partial: bool = False
     pattern: Pattern | None = None
@@ -74,12 +77,16 @@ class Proofs:
             key: the operator, then for each operand the number of a leaf, a constant as a tuple of one, or
                 the number of a structure followed by the leaves that its own leaves are.
         """
-        if key not in self._by_key:
-            try:
-                self._by_key[key] = self._prove(key)
-            except TooLargeError:
-                self._by_key[key] = None
-        return self._by_key[key]
+        try:
+            return self._by_key[key]
+        except KeyError:
+            pass
+        try:
+            proof = self._prove(key)
+        except TooLargeError:
+            proof = None
+        self._by_key[key] = proof
+        return proof
 
     def _prove(self, key: tuple[Hashable, ...]) -> Proof:
         ring = self._ring
@@ -88,7 +95,12 @@ class Proofs:
             form = ring.multiply(left, right)
         else:
             form = ring.add(left, right if key[0] == "Add" else ring.negate(right))
-        proof = self._matched(form)
+        constants = [
+            len(operand) == 1 or self._proofs[operand[0]].has_constant
+            for operand in key[1:]
+            if isinstance(operand, tuple)
+        ]
+        proof = self._matched(form, any(constants))
         self._proofs.append(proof)
         return proof
 
@@ -103,7 +115,7 @@ class Proofs:
         image = {self._stand_ins[i]: Form(1, ((self._stand_ins[p], 1),)) for i, p in enumerate(places)}
         return self._ring.substitute(self._proofs[number].form, image.__getitem__)
 
-    def _matched(self, form: Form) -> Proof:
+    def _matched(self, form: Form, has_constant: bool) -> Proof:
         ring, number = self._ring, len(self._proofs)
         leaf_of = {((atom, 1),): leaf for leaf, atom in enumerate(self._stand_ins)}
         live = partial = False
@@ -123,9 +135,9 @@ class Proofs:
                 rest = ring.divide(form, pattern.slope(activation, Form(1, ((base, 1),))))
                 if rest.scale == 1 and rest.factors in leaf_of:
                     gradient, place = leaf_of[rest.factors], leaf_of[activation.factors]
-                    return Proof(number, form, True, False, pattern, gradient, place)
+                    return Proof(number, form, has_constant, True, False, pattern, gradient, place)
                 partial |= bool(rest.factors) and all(power > 0 for _, power in rest.factors)
-        return Proof(number, form, live, partial)
+        return Proof(number, form, has_constant, live, partial)
 
 
 class Plain(NamedTuple):
@@ -152,7 +164,6 @@ class _Part(NamedTuple):
     proof: Proof
     leaves: tuple[str, ...]
     nodes: tuple[int, ...]
-    key: tuple[int, ...]
 
 
 # What a name can be, other than a constant: a value that nothing more is known of, a Sigmoid, a result of
@@ -183,14 +194,19 @@ class Structures:
         scope = self._scope
         if scope.op_types[index] not in _DECIDED or len(scope.inputs[index]) != 2:
             return None
-        part = self._part(index, self._part_of)
+        if scope.op_types[index] != "Mul":
+            # Only what its operands are made of tells what a sum is.
+            part = self._part(index, self._parts, self._inner_part)
+            decision = None if part is None else self._weighed(index, part)
+            if decision is not None:
+                return decision
+        part = self._part(index, self._parts, None)
         if part is None:
             return None
         decision = self._weighed(index, part)
-        if decision is not None:
-            return decision
-        deeper = self._part(index, self._inner_part_of)
-        decision = None if deeper is None else self._weighed(index, deeper)
+        if decision is None and scope.op_types[index] == "Mul":
+            deeper = self._part(index, self._parts, self._inner_part)
+            decision = None if deeper is None else self._weighed(index, deeper)
         if decision is None and self._are_refined(part.leaves):
             decision = self._weighed(index, part)
         return decision
@@ -210,11 +226,11 @@ class Structures:
         return True
 
     def _weighed(self, index: int, part: _Part) -> Plain | bool | None:
-        proof, leaves = part.proof, part.leaves
+        proof, leaves, nodes = part
         if proof.pattern is not None:
             gradient, activation = leaves[proof.gradient], leaves[proof.activation]
-            if len(leaves) == 2 and len(part.nodes) > 2 and self._may_be_float(activation):
-                return Plain(proof.pattern, self._scope, index, gradient, activation, part.nodes)
+            if len(leaves) == 2 and len(nodes) > 2 and (proof.has_constant or self._may_be_float(activation)):
+                return Plain(proof.pattern, self._scope, index, gradient, activation, nodes)
             return None
         if proof.partial or not self._are_opaque(leaves, live=proof.live):
             self._undecided[self._scope.outputs[index][0]] = part
@@ -223,37 +239,47 @@ class Structures:
             self._parts[self._scope.outputs[index][0]] = part
         return proof.live
 
-    def _part(self, index: int, part_of: Callable[[str], _Part | None]) -> _Part | None:
+    def _part(
+        self, index: int, parts: Mapping[str, _Part | None], inner_part: Callable[[str], _Part | None] | None
+    ) -> _Part | None:
         """The structure of a node, or None when it is a constant, too large, or not one that is dealt with.
 
         Args:
             index: a node of an operator in `_DECIDED`.
-            part_of: gives the structure of an operand that is not to be a leaf.
+            parts: the structures of operands that are no leaves.
+            inner_part: gives the structure of an operand that is not among those, where it has one.
         """
-        scope = self._scope
+        scope, kinds = self._scope, self._kinds
         op_type = scope.op_types[index]
         leaves: list[str] = []
         nodes: tuple[int, ...] = (index,)
         key: list[Hashable] = [op_type]
         for name in scope.inputs[index]:
-            part = part_of(name)
+            part = parts.get(name)
+            if part is None and inner_part is not None:
+                part = inner_part(name)
             if part is not None:
                 nodes += part.nodes
-                if not leaves:
-                    leaves.extend(part.leaves)
-                    key.append(part.key)
-                else:
+                if leaves:
                     key.append((part.proof.number, *[_place(leaves, leaf) for leaf in part.leaves]))
+                else:
+                    leaves.extend(part.leaves)
+                    key.append((part.proof.number, *_PLACES[: len(leaves)]))
                 continue
-            kind = self._kind(name)
+            kind = kinds.get(name)
+            if kind is None:
+                kind = self._kind(name)
             if kind.__class__ is tuple:
                 if op_type == "Mul":
                     return None
                 key.append(kind)
             elif kind == _OTHER:
                 return None
+            elif name in leaves:
+                key.append(leaves.index(name))
             else:
-                key.append(_place(leaves, name))
+                key.append(len(leaves))
+                leaves.append(name)
         if not 0 < len(leaves) <= MAX_LEAVES or len(nodes) > _MAX_NODES:
             return None
         proof = self._proofs.of(tuple(key))
@@ -261,20 +287,16 @@ class Structures:
             return None
         if len(nodes) > 2:
             nodes = tuple(dict.fromkeys(nodes))
-        return _Part(proof, tuple(leaves), nodes, (proof.number, *range(len(leaves))))
+        return _Part(proof, tuple(leaves), nodes)
 
-    def _part_of(self, name: str) -> _Part | None:
-        """The structure of a value that is live."""
-        return self._parts.get(name)
-
-    def _inner_part_of(self, name: str) -> _Part | None:
-        """The structure of a value that is live, or that products and sums of leaves make."""
-        part = self._parts.get(name) or self._inner.get(name)
+    def _inner_part(self, name: str) -> _Part | None:
+        """The structure of a value that is a product or sum of leaves and such values."""
+        part = self._inner.get(name)
         if part is not None or name in self._inner or self._kind(name) != _COMPUTED:
             return part
         index = self._scope.producer[name]
         if self._scope.op_types[index] in _DECIDED and len(self._scope.inputs[index]) == 2:
-            part = self._part(index, self._inner.get)
+            part = self._part(index, self._inner, None)
         self._inner[name] = part
         return part
 

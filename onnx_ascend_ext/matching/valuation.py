@@ -120,7 +120,7 @@ class Valuation(FormStore):
         op_type = scope.op_types[index]
         if op_type in ARITHMETIC or op_type in CONSTANTS:
             return False
-        if op_type in FUNCTIONS and not scope.domains[index]:
+        if op_type in FUNCTIONS and not scope.domains[index] and scope.inputs[index]:
             self.set_form(scope, name, self._sigmoids.applied(scope, index))
         else:
             self.make_atom(scope, name)
@@ -132,6 +132,8 @@ class Valuation(FormStore):
         if op_type not in ARITHMETIC or scope.domains[index] or len(scope.outputs[index]) != 1:
             return None
         if self._functions and scope.is_function_node(index, self._functions) is not None:
+            return None
+        if self.is_hidden(scope, scope.outputs[index][0]):
             return None
         count = OPERANDS.get(op_type, 1)
         if count == 2:

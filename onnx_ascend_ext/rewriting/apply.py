@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import onnx
 
 from onnx_ascend_ext.graph import ModelIndex, Scope
 from onnx_ascend_ext.matching import Site
+from onnx_ascend_ext.matching.operators import OPERANDS
 from onnx_ascend_ext.rewriting.field_edits import edit_nodes, remove_where
 from onnx_ascend_ext.rewriting.functions import add_functions
 from onnx_ascend_ext.rewriting.liveness import Liveness
@@ -16,19 +19,33 @@ from onnx_ascend_ext.rewriting.opsets import import_kernels
 from onnx_ascend_ext.rewriting.plan import Plan
 from onnx_ascend_ext.rewriting.replacement import reads, replace_root
 
+_ARITHMETIC = frozenset(OPERANDS) | {"Neg", "Reciprocal"}
 
-def apply(planned: Plan, index: ModelIndex) -> list[str]:
+
+@dataclass(frozen=True)
+class Applied:
+    """How a plan was carried out.
+
+    Attributes:
+        warnings: what a user should know about the result, one line each.
+        may_match_again: whether arithmetic that a match covers is still there, since something else uses it.
+            It may be part of another gradient, in which the values that are computed by kernels now are
+            operands.
+    """
+
+    warnings: tuple[str, ...] = ()
+    may_match_again: bool = False
+
+
+def apply(planned: Plan, index: ModelIndex) -> Applied:
     """Rewrites a model as planned; the index is of no use any more afterwards.
 
     Args:
         planned: what to rewrite.
         index: the model, which is changed in place.
-
-    Returns:
-        What a user should know about the result, one line each.
     """
     if not planned.sites:
-        return []
+        return Applied()
     model = index.model
     by_scope: dict[Scope, dict[int, list[str]]] = defaultdict(dict)
     for site, _ in planned.sites:
@@ -49,7 +66,23 @@ def apply(planned: Plan, index: ModelIndex) -> list[str]:
         outermost = list(scope.enclosing())[-1]
         if outermost.kind == "function":
             import_kernels(outermost.container)
-    return add_functions(model, planned.functions.values())
+    warnings = add_functions(model, planned.functions.values())
+    return Applied(tuple(warnings), _leaves_arithmetic(planned, liveness, by_scope))
+
+
+def _leaves_arithmetic(
+    planned: Plan, liveness: Liveness, replaced: Mapping[Scope, Mapping[int, object]]
+) -> bool:
+    covered: dict[Scope, set[int]] = defaultdict(set)
+    for site, _ in planned.sites:
+        covered[site.scope].update(site.covered)
+        for scope, node in site.captured:
+            covered[scope].add(node)
+    return any(
+        scope.op_types[node] in _ARITHMETIC
+        for scope, nodes in covered.items()
+        for node in nodes - liveness.dead_nodes[scope] - replaced.get(scope, {}).keys()
+    )
 
 
 def _removed(site: Site, liveness: Liveness) -> list[onnx.NodeProto]:

@@ -35,8 +35,8 @@ def add_functions(model: onnx.ModelProto, functions: Iterable[onnx.FunctionProto
     if old < _IR_OF_CONSTANT_INITIALIZERS and any(t.name in inputs for t in model.graph.initializer):
         return [
             f"IR version {old} is kept, although local functions belong to {_IR_OF_FUNCTIONS}: from "
-            f"{_IR_OF_CONSTANT_INITIALIZERS} on, ONNX Runtime lets a caller override initializers that are "
-            "graph inputs as well"
+            f"{_IR_OF_CONSTANT_INITIALIZERS} on, a caller could override the initializers, which are graph "
+            "inputs as well"
         ]
     model.ir_version = _IR_OF_FUNCTIONS
     return [f"IR version raised from {old} to {_IR_OF_FUNCTIONS}, which local functions belong to"]

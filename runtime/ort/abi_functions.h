@@ -81,6 +81,7 @@
     X(378, 23, GetTensorData, OrtStatusPtr, (const OrtValue* value, const void** out))                      \
     X(379, 23, GetSessionOptionsConfigEntries, OrtStatusPtr,                                                \
       (const OrtSessionOptions* options, OrtKeyValuePairs** out))                                           \
+    X(384, 23, SyncStream_GetHandle, void*, (OrtSyncStream * stream))                                       \
     X(390, 24, TensorTypeAndShape_HasShape, bool, (const OrtTensorTypeAndShapeInfo* info))                  \
     X(414, 24, GetTensorElementTypeAndShapeDataReference, OrtStatusPtr,                                     \
       (const OrtValue* value, ONNXTensorElementDataType* type, const int64_t** dims, size_t* rank))
@@ -101,7 +102,6 @@
     X(10, 23, MemoryDevice_GetMemoryType, OrtDeviceMemoryType, (const OrtMemoryDevice* device))              \
     X(11, 23, MemoryDevice_GetVendorId, uint32_t, (const OrtMemoryDevice* device))                           \
     X(12, 23, MemoryDevice_GetDeviceId, uint32_t, (const OrtMemoryDevice* device))                           \
-    X(13, 23, SyncStream_GetImpl, const OrtSyncStreamImpl*, (const OrtSyncStream* stream))                   \
     X(16, 24, CreateHardwareDevice, OrtStatusPtr,                                                            \
       (OrtHardwareDeviceType type, uint32_t vendor, uint32_t device, const char* vendor_name,                \
        const OrtKeyValuePairs* metadata, OrtHardwareDevice** out))                                           \

@@ -60,7 +60,7 @@ void NodeCompute::run(OrtKernelContext* context, const Tensor* inputs, const Ten
     if (!device.acl().shares_memory()) {
         void* handle = nullptr;
         ort_.check(ort_.api().KernelContext_GetGPUComputeStream(context, &handle));
-        if (SyncStream* stream = handle == nullptr ? nullptr : SyncStream::from_handle(handle)) {
+        if (SyncStream* stream = SyncStream::from_handle(handle)) {
             dispatch(kernel_, inputs, output, stream->execution());
             return;
         }

@@ -29,8 +29,7 @@ class CopyKernel : public OrtKernelImpl {
                                                       &target));
         void* handle = nullptr;
         ort_.check(ort_.api().KernelContext_GetGPUComputeStream(context, &handle));
-        copy_tensor(ort_, source, target, handle == nullptr ? nullptr : SyncStream::from_handle(handle),
-                    nullptr);
+        copy_tensor(ort_, source, target, SyncStream::from_handle(handle), nullptr);
     }
 
     const Ort& ort_;

@@ -68,13 +68,13 @@ SyncStream::~SyncStream() {
     }
 }
 
-SyncStream* SyncStream::from(const Ort& ort, const OrtSyncStream* stream) {
-    const OrtSyncStreamImpl* impl = ort.ep_api().SyncStream_GetImpl(stream);
-    if (impl == nullptr) return nullptr;
-    return from_handle(impl->GetHandle(const_cast<OrtSyncStreamImpl*>(impl)));
+SyncStream* SyncStream::from(const Ort& ort, OrtSyncStream* stream) {
+    // Not by SyncStream_GetImpl: it takes every stream for a plugin's, and ONNX Runtime also passes its own.
+    return from_handle(ort.api().SyncStream_GetHandle(stream));
 }
 
 SyncStream* SyncStream::from_handle(void* handle) {
+    if (handle == nullptr) return nullptr;
     LivingStreams& living = living_streams();
     std::lock_guard<std::mutex> lock(living.mutex);
     const auto known = living.by_handle.find(handle);

@@ -15,7 +15,7 @@ class SyncStream : public OrtSyncStreamImpl {
     SyncStream(const Ort& ort, Device& device);
 
     // Ours behind ONNX Runtime's; null for a stream that is not of this provider.
-    static SyncStream* from(const Ort& ort, const OrtSyncStream* stream);
+    static SyncStream* from(const Ort& ort, OrtSyncStream* stream);
 
     // Ours with this native handle, or null. A kernel's context hands out nothing else on ONNX Runtime
     // < 1.28.

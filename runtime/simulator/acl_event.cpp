@@ -1,4 +1,7 @@
 // CANN's event functions.
+#include <chrono>
+#include <utility>
+
 #include "simulator/event.h"
 #include "simulator/process.h"
 #include "simulator/settings.h"

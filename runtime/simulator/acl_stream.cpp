@@ -1,5 +1,4 @@
 // CANN's stream functions.
-#include <algorithm>
 
 #include "simulator/process.h"
 #include "simulator/stream.h"

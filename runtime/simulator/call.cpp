@@ -1,12 +1,9 @@
 #include "simulator/call.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <string_view>
 #include <vector>

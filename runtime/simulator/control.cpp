@@ -1,6 +1,7 @@
 #include "simulator/control.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 

@@ -1,6 +1,7 @@
 #include "simulator/executor.h"
 
 #include <atomic>
+#include <utility>
 
 #include "simulator/call.h"
 

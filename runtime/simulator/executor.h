@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <thread>
 
 #include "simulator/executor_cache.h"
 #include "simulator/handles.h"

@@ -1,8 +1,13 @@
 #include "simulator/memory.h"
 
+#include <atomic>
 #include <cstdlib>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
+#include <utility>
 #include <vector>
 
 #include "simulator/arena.h"

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <atomic>
 #include <mutex>
 
 #include "simulator/leaks.h"

@@ -1,5 +1,6 @@
 #include "simulator/stream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
@@ -17,13 +18,8 @@ Stream::~Stream() {
         stopping_ = true;
     }
     work_.notify_all();
-    if (!worker_.joinable()) return;
-    // The last owner may be the worker itself: a callback that gives up the stream it runs on.
-    if (on_worker_thread()) {
-        worker_.detach();
-    } else {
-        worker_.join();
-    }
+    // Never the worker's own doing: no code of the program runs there.
+    if (worker_.joinable()) worker_.join();
 }
 
 bool Stream::ignores_synchronisation() const noexcept {
@@ -56,7 +52,6 @@ void Stream::enqueue(std::unique_ptr<Task> task) {
     queue_.push_back(std::move(task));
     if (!worker_.joinable()) {
         worker_ = std::thread([this] { work_off(); });
-        worker_id_.store(worker_.get_id());
     }
     work_.notify_one();
 }
@@ -181,7 +176,7 @@ bool destroy_stream(aclrtStream handle, bool force) {
     const std::shared_ptr<Stream> stream = found->stream;
     if (!streams().destroy(handle)) return false;
     if (force) stream->discard_queue();
-    if (!stream->on_worker_thread()) stream->wait(-1);
+    stream->wait(-1);
     return true;
 }
 

@@ -68,7 +68,6 @@ class Stream {
     TaskFailure take_failure();
     // Drops what has not begun.
     void discard_queue();
-    bool on_worker_thread() const noexcept { return std::this_thread::get_id() == worker_id_.load(); }
 
   private:
     template <typename Work>
@@ -98,7 +97,6 @@ class Stream {
     bool stopping_ = false;
     TaskFailure failure_;
     std::thread worker_;
-    std::atomic<std::thread::id> worker_id_{};
 };
 
 struct StreamHandle {

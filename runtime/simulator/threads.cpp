@@ -17,10 +17,7 @@ class Pool {
   public:
     explicit Pool(unsigned threads) {
         for (unsigned i = 1; i < threads; ++i) std::thread([this] { serve(); }).detach();
-        helpers_ = threads - 1;
     }
-
-    unsigned helpers() const noexcept { return helpers_; }
 
     // False when another caller has the pool.
     bool try_run(int64_t count, int64_t piece, const std::function<void(int64_t, int64_t)>& body) {
@@ -71,7 +68,6 @@ class Pool {
         }
     }
 
-    unsigned helpers_ = 0;
     std::mutex owner_mutex_;
     std::mutex mutex_;
     std::condition_variable wake_;

@@ -1,4 +1,4 @@
-"""The parts of our C declarations, as text: runtime/acl/abi.h."""
+"""The parts of our C declarations, as text: runtime/acl/abi_types.h and runtime/acl/abi.h."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import re
 from pathlib import Path
 
 RUNTIME = Path(__file__).parents[2] / "runtime"
-HEADER = RUNTIME / "acl" / "abi.h"
+HEADERS = [RUNTIME / "acl" / "abi_types.h", RUNTIME / "acl" / "abi.h"]
 
 _SECTION = re.compile(r"^// ---- (.*) ----$", re.MULTILINE)
 
 
+def whole_text() -> str:
+    """Both headers as one."""
+    types, functions = (header.read_text() for header in HEADERS)
+    return types + functions.replace("#pragma once", "").replace('#include "acl/abi_types.h"', "")
+
+
 def _sections() -> dict[str, str]:
-    text = HEADER.read_text().replace('extern "C" {', "").replace('}  // extern "C"', "")
+    text = whole_text().replace('extern "C" {', "").replace('}  // extern "C"', "")
     parts = _SECTION.split(text)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 

@@ -35,7 +35,7 @@ def acl_headers(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "official headers":
         return f"-isystem{request.getfixturevalue('official')}"
     (tmp_path / "acl").mkdir()
-    text = ours.HEADER.read_text()
+    text = ours.whole_text()
     text = text[: text.index(ours.NNOPBASE)].rpartition("\n")[0] + "\n}\n"
     (tmp_path / "acl" / "acl.h").write_text(text)
     return f"-I{tmp_path}"

@@ -11,7 +11,8 @@ import pytest
 
 import onnx_ascend_ext as ax
 
-from .checking import check, kernel_nodes, op_types, parse
+from .checking import check, check_same_values, kernel_nodes, op_types, parse
+from .patterns import graph
 
 NAMED = """
 <ir_version: 8, opset_import: ["" : 18, "com.microsoft" : 1]>
@@ -47,6 +48,28 @@ def test_a_file_is_converted_and_not_changed(file, kind):
     assert conversion.source == file
     assert file.read_bytes() == before
     assert conversion.model == ax.convert(parse(NAMED)).model
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "d = Sub(one, y) h = Mul(d, half) s = Mul(h, y) dx = Mul(s, dy) t = Mul(d, y) z = Add(t, s)",
+        "d = Sub(one, y) s = Mul(d, y) dx = Mul(s, dy) two = Add(one, one) e = Sub(two, s) f = Mul(one, s) "
+        "z = Mul(f, e)",
+    ],
+)
+def test_gradients_that_show_once_others_are_converted_are_converted_too(body):
+    model = graph(
+        body,
+        outputs="float[N,4] dx, float[N,4] z",
+        values="float one = {1.0}, float[4] half = {0.5, 0.5, 0.5, 0.5}",
+    )
+    conversion = check(model)
+    check_same_values(model, conversion)
+    order = [name for node in model.graph.node for name in node.output]
+    places = [order.index(match.result) for match in conversion.matches]
+    assert len(places) > 1
+    assert places == sorted(places)
 
 
 def test_anything_else_is_a_type_error():

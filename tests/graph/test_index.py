@@ -224,11 +224,14 @@ def test_a_part_of_a_shape_is_not_the_shape():
 
 def test_external_and_huge_tensors_are_not_read():
     model = parser.parse_model(HEADER + graph("z0 = Relu(x)"))
-    external = model.graph.initializer.add(name="c", data_type=FLOAT)
-    external.data_location = TensorProto.EXTERNAL
-    external.external_data.add(key="location", value="nowhere.bin")
+    for name, dims in (("c", []), ("w", [2])):
+        external = model.graph.initializer.add(name=name, data_type=FLOAT, dims=dims)
+        external.data_location = TensorProto.EXTERNAL
+        external.external_data.add(key="location", value="nowhere.bin")
     index = ModelIndex(model)
-    assert Constants(index).uniform(index.main, "c") is None
+    constants = Constants(index)
+    assert constants.uniform(index.main, "c").variable.startswith("`c` lies in an external file")
+    assert constants.uniform(index.main, "w") is None
 
 
 def test_integers_of_axes_and_shapes():

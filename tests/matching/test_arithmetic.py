@@ -152,6 +152,23 @@ def test_a_constant_factor_is_split_off_where_that_saves_nodes(constant):
     check(site, all_values(model, feeds()))
 
 
+def test_a_sign_that_a_later_node_takes_back_is_not_split_off():
+    model = main_graph("y = Sigmoid(x) n = Neg(y) s = Add(one, n) m = Mul(n, s) p = Mul(g, m) r = Neg(p)")
+    site = only(model)
+    assert (site.result, site.operands, site.scale) == ("r", ("g", "y"), 1)
+    check(site, all_values(model, feeds()))
+
+
+def test_a_constant_factor_is_split_off_once_although_the_product_goes_on():
+    model = main_graph(
+        "c = Constant<value_float: float = 3.0>() " + SLOPE + "p = Mul(c, y) q = Mul(p, g) d = Mul(q, s) "
+        "e = Mul(d, a) r = Mul(e, a)",
+        inputs="float[N,4] g, float[N,4] x, float[N,4] a",
+    )
+    site = only(model)
+    assert (site.result, site.operands, site.scale) == ("d", ("g", "y"), 3)
+
+
 def test_a_constant_tensor_is_a_gradient_too():
     model = main_graph(
         SLOPE + "m = Mul(y, s) r = Mul(c, m)", constants=", float[1,4] c = {0.5, 0.5, 0.5, 0.5}"

@@ -227,3 +227,13 @@ def test_a_constant_of_rank_one_needs_an_operand_of_known_rank():
     known = main_graph("d = Relu(g) " + nodes, constants=", float[1] c = {1}")
     assert results(known) == ["r"]
     assert only(known).operands == ("d", "y")
+
+
+def test_a_constant_in_an_external_file_is_reported():
+    tensor = TensorProto(name="c", data_type=TensorProto.FLOAT, data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="weights.bin")
+    model = model_with(tensor)
+    assert results(model) == []
+    assert reasons(model) == [
+        ("Mul(r)", "`c` lies in an external file, which is not read for its value"),
+    ]

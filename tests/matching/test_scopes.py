@@ -264,3 +264,27 @@ def test_a_slope_with_two_thousand_gradients():
     started = time.process_time()
     assert len(results(model)) == count
     assert time.process_time() - started < 5
+
+
+def test_nodes_that_lack_operands_or_outputs_are_no_gradients_and_no_crash():
+    text = (
+        "n = Neg(x) e = Exp(n) a = Add(one, e) y = Div(one, a) h = Constant<value_ints: ints = [-1]>() "
+        "k = Expand(one, h) s = Sub(k, y) c = Cast<to: int = 1>(s) m = Mul(y, c) u = Unsqueeze(m, h) "
+        "z = Sigmoid(n) q = Pow(y, one) t = Transpose(u) w = MatMul(x, t) v = Gemm(x, x) b = Shape(x) "
+        "o = CastLike(one, b) i = Identity(o) d = Mul(g, t) "
+        "p = com.microsoft.SigmoidGrad(d, y) f = Reshape(p, b) r = Mul(f, z)"
+    )
+    for seed in range(300):
+        draw = random.Random(seed)
+        model = main_graph(text)
+        for node in model.graph.node:
+            for names in (node.input, node.output):
+                if names and draw.random() < 0.15:
+                    if draw.random() < 0.5:
+                        names.pop()
+                    else:
+                        names[draw.randrange(len(names))] = ""
+            if node.attribute and draw.random() < 0.15:
+                del node.attribute[:]
+        for relaxed in (False, True):
+            search(model, relaxed=relaxed)

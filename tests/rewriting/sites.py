@@ -48,10 +48,10 @@ def scope_of(index: ModelIndex, path: str) -> Scope:
     return next(scope for scope in index.scopes if scope.path == path)
 
 
-def rewrite(index: ModelIndex, *sites: Site) -> tuple[Plan, list[str]]:
+def rewrite(index: ModelIndex, *sites: Site) -> tuple[Plan, tuple[str, ...]]:
     """Plans and applies; returns the plan and the warnings."""
     planned = plan(index, sites, catalog.load())
-    return planned, apply(planned, index)
+    return planned, apply(planned, index).warnings
 
 
 def model_of(body: str, *, opset: int = 18, head: str = "(float[N,4] dy, float[N,4] y) => (float[N,4] dx)"):

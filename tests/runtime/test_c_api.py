@@ -313,7 +313,7 @@ def test_a_c_program(tmp_path):
         [
             *(compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "program.c", "-o", "program"),
             *(
-                f"-I{folder.parent / 'include'}",
+                f"-I{Path(__file__).parents[2] / 'runtime' / 'c_api'}",
                 f"-L{folder}",
                 "-lonnx_ascend_ext",
                 f"-Wl,-rpath,{folder}",

@@ -16,6 +16,8 @@ from .support import DTYPES, assert_close, custom_op_session, expected, one_node
 @pytest.mark.parametrize("with_body", [True, False])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_computes_every_type(dtype, with_body):
+    if dtype == "bfloat16" and not hasattr(onnxruntime.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
+        pytest.skip("the Python API of this ONNX Runtime makes no bfloat16 values")
     model = one_node(dtype, "N,M", "M", "N,M")
     if not with_body:
         del model.functions[:]

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-DECLARATIONS = Path(__file__).parents[2] / "runtime" / "acl" / "abi.h"
+_ACL = Path(__file__).parents[2] / "runtime" / "acl"
+DECLARATIONS = (_ACL / "abi_types.h").read_text() + (_ACL / "abi.h").read_text()
 
 _SCALARS = {
     "int32_t": ctypes.c_int32,
@@ -40,7 +41,7 @@ def _ctype(declaration: str, enums: set[str]) -> Any:
 
 def prototypes() -> dict[str, tuple[str, list[str]]]:
     """Return type and parameter types of every declared function, as C text."""
-    text = _without_comments(DECLARATIONS.read_text())
+    text = _without_comments(DECLARATIONS)
     found = {}
     for result, name, parameters in re.findall(
         r"^((?:const )?\w+\*?) ([aA]cl\w+)\(([^)]*)\);", text[text.index('extern "C"') :], re.MULTILINE
@@ -52,7 +53,7 @@ def prototypes() -> dict[str, tuple[str, list[str]]]:
 
 def constants() -> dict[str, int]:
     """Every enumerator and constant of the declarations."""
-    text = _without_comments(DECLARATIONS.read_text())
+    text = _without_comments(DECLARATIONS)
     values = {}
     for body in re.findall(r"enum \w+ \{(.*?)\};", text, re.DOTALL):
         following = 0
@@ -70,7 +71,7 @@ globals().update(constants())
 
 def bind(library: Path) -> Any:
     """The library's functions with their types; pointers are integers or ctypes objects."""
-    text = _without_comments(DECLARATIONS.read_text())
+    text = _without_comments(DECLARATIONS)
     enums = set(re.findall(r"enum (\w+) \{", text))
     loaded = ctypes.CDLL(str(library))
     for name, (result, parameters) in prototypes().items():

@@ -1,5 +1,7 @@
 // The two phases that every kernel goes through.
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "simulator/context.h"

@@ -1,7 +1,5 @@
 #include "simulator/kernels/plan.h"
 
-#include <algorithm>
-
 namespace onnx_ascend::simulator {
 namespace {
 

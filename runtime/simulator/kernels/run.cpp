@@ -1,5 +1,6 @@
 #include "simulator/kernels/run.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "simulator/kernels/conversion.h"
