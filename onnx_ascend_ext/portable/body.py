@@ -13,6 +13,9 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_ascend_ext.portable.errors import NoBodyError
 from onnx_ascend_ext.portable.node import TrainingNode
 
+END = 2**31 - 1
+"""An end of a slice behind the last element."""
+
 _OPSET_OF_CAST_LIKE = 15
 _OPSET_OF_AXES_INPUTS = {"ReduceSum": 13, "Squeeze": 13, "Unsqueeze": 13}
 _EXACT_NUMPY_TYPES: dict[int, Any] = {TensorProto.FLOAT: np.float32, TensorProto.DOUBLE: np.float64}

@@ -8,7 +8,7 @@ from onnx_ascend_ext.portable.windows import (
     Windows,
     pad_spatially,
     same_pads,
-    scatter,
+    transposed_convolution,
     windows_of,
 )
 
@@ -21,7 +21,7 @@ def conv_grad(body: Body) -> None:
     if body.has("dX"):
         target = body.dimensions("X", windows.spatial_axes)
         group = body.node.integer("group")
-        body.result("dX", scatter(body, windows, "dY", "W", sizes, target, group=group))
+        body.result("dX", transposed_convolution(body, windows, "dY", "W", sizes, target, group=group))
     if body.has("dW"):
         body.result("dW", _weight_gradient(body, windows, "X", sizes, "dY"))
     body.result("dB", body.with_axes("ReduceSum", "dY", [0, *windows.spatial_axes], keepdims=0))

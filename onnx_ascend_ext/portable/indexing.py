@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from onnx_ascend_ext.portable.body import Body
-from onnx_ascend_ext.portable.scattering import add_elements, can_add, places, scatter_add
-
-_END = 2**31 - 1
-"""An end of a slice behind the last element."""
+from onnx_ascend_ext.portable.body import END, Body
+from onnx_ascend_ext.portable.scattering import add_elements, can_add, places, scatter, scatter_add
 
 
 def slice_grad(body: Body) -> None:
@@ -18,7 +15,7 @@ def slice_grad(body: Body) -> None:
     while optional and not optional[-1]:
         optional.pop()
     positions = body.op("Slice", places(body, "shape"), "starts", "ends", *optional, out="positions")
-    body.result("dX", scatter_add(body, positions, "dY", "shape", distinct=True))
+    body.result("dX", scatter(body, positions, "dY", "shape", "dY"))
 
 
 def gather_grad(body: Body) -> None:
@@ -27,13 +24,13 @@ def gather_grad(body: Body) -> None:
     shape = "shape" if body.dtype("shape") == TensorProto.INT64 else body.cast("shape", TensorProto.INT64)
     if can_add(body):
         positions = body.op("Gather", places(body, shape), "indices", axis=axis, out="positions")
-        body.result("dX", scatter_add(body, positions, "dY", shape, distinct=False))
+        body.result("dX", scatter_add(body, positions, "dY", shape, "dY"))
         return
     # [size along the axis, indices] times [before the axis, indices, behind it] sums what meets at one index.
     size = body.op("Gather", shape, body.constant([axis]), out="size")
     before = body.op("ReduceProd", body.slice(shape, 0, axis), keepdims=1)
     # Behind an axis from the end, the slice would be empty for the last one: it ends at no other place then.
-    behind = body.op("ReduceProd", body.slice(shape, axis + 1 or _END, _END), keepdims=1)
+    behind = body.op("ReduceProd", body.slice(shape, axis + 1 or END, END), keepdims=1)
     count = body.op("Reshape", body.op("Size", "indices"), body.constant([1]))
     gradients = body.op("Reshape", "dY", body.concat(before, count, behind))
     indices = body.op("Reshape", "indices", body.constant([-1]))
@@ -64,7 +61,7 @@ def gather_nd_grad(body: Body) -> None:
     """`GatherNDGrad`: the same GatherND from the numbers of all places says where the update goes."""
     batch_dims = body.node.integer("batch_dims")
     positions = body.op("GatherND", places(body, "shape"), "indices", batch_dims=batch_dims, out="positions")
-    body.result("output", scatter_add(body, positions, "update", "shape", distinct=False))
+    body.result("output", scatter_add(body, positions, "update", "shape", "update"))
 
 
 def _one_hot(body: Body, indices: str, size: str, axis: int, like: str) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
-from onnx_ascend_ext.portable.body import Body
+from onnx_ascend_ext.portable.body import END, Body
 from onnx_ascend_ext.portable.errors import NoBodyError
-from onnx_ascend_ext.portable.scattering import scatter_add
-from onnx_ascend_ext.portable.windows import Windows, scatter, windows_of
+from onnx_ascend_ext.portable.scattering import can_add, scatter, scatter_add
+from onnx_ascend_ext.portable.windows import Windows, transposed_convolution, windows_of
 
 
 def average_pool_grad(body: Body) -> None:
@@ -34,7 +36,7 @@ def average_pool_grad(body: Body) -> None:
     numbers = body.dimensions("dY", windows.spatial_axes)
     planes = body.op("Reshape", values, body.concat(rest, one, numbers), out="planes")
     weights = body.constant_like(np.full([1, 1, *windows.kernel], 1 / prod(windows.kernel)), "dY")
-    spread = scatter(body, windows, planes, weights, sizes, None, ceil_mode=ceil_mode)
+    spread = transposed_convolution(body, windows, planes, weights, sizes, None, ceil_mode=ceil_mode)
     shape = body.concat(body.dimensions("dY", [0, 1]), body.constant(sizes))
     body.result("dX", body.op("Reshape", spread, shape))
 
@@ -52,13 +54,35 @@ def max_pool_grad(body: Body) -> None:
             "the spatial sizes of its result are not known: state its shape in the model's value_info"
         )
     sizes = body.concat(body.dimensions("dY", [0, 1]), body.constant([size or 0 for size in shape[2:]]))
+    apart = _windows_apart(body)
+    if can_add(body) and apart != [1] * len(apart):
+        body.result("dX", scatter_add(body, "Indices", "dY", sizes, "dY"))
+        return
+    if not apart:
+        raise NoBodyError("the size of its windows is not known: kernel_shape is missing")
+    total: str | None = None
+    for first in product(*map(range, apart)):
+        positions, values = (_every_nth(body, value, first, apart) for value in ("Indices", "dY"))
+        part = scatter(body, positions, values, sizes, "dY")
+        total = part if total is None else body.op("Add", total, part)
+    body.result("dX", total or "dY")
+
+
+def _windows_apart(body: Body) -> list[int]:
+    """For each axis, the distance in windows from which on two of them have no element in common."""
+    node = body.node
     kernel = node.integers("kernel_shape")
     steps = node.integers("strides") or [1] * len(kernel)
     gaps = node.integers("dilations") or [1] * len(kernel)
-    apart = bool(kernel) and all(
-        (size - 1) * gap < step for size, gap, step in zip(kernel, gaps, steps, strict=True)
-    )
-    body.result("dX", scatter_add(body, "Indices", "dY", sizes, distinct=apart))
+    return [-(-((size - 1) * gap + 1) // step) for size, gap, step in zip(kernel, gaps, steps, strict=True)]
+
+
+def _every_nth(body: Body, value: str, first: Sequence[int], steps: Sequence[int]) -> str:
+    """The elements of a value at every nth place along its spatial axes; itself where that is each."""
+    if all(step == 1 for step in steps):
+        return value
+    bounds = [list(first), [END] * len(steps), list(range(2, 2 + len(steps))), list(steps)]
+    return body.op("Slice", value, *(body.constant(numbers) for numbers in bounds), out=f"some_of_{value}")
 
 
 def _input_sizes(body: Body, windows: Windows) -> list[int]:

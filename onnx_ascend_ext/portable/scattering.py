@@ -19,33 +19,41 @@ def can_add(body: Body) -> bool:
     return body.opset >= _OPSET_OF_REDUCTION
 
 
-def scatter_add(body: Body, positions: str, values: str, shape: str, *, distinct: bool) -> str:
-    """A tensor of zeros to which values have been added.
+def scatter(body: Body, positions: str, values: str, shape: str, like: str) -> str:
+    """A tensor of zeros in which values have been put to different places.
 
     Args:
         body: the body to write to.
-        positions: where each value goes, counted through the whole tensor; int64.
-        values: the values, as many as positions; an input of the node.
+        positions: where each value goes, counted through the whole tensor; int64, no two of them equal.
+        values: the values, as many as positions.
         shape: the shape of the tensor, 1-D.
-        distinct: whether no two positions are equal.
+        like: an input of the node with the element type of the values.
+    """
+    pieces = _flat(body, shape, positions, values, like)
+    return body.op("Reshape", body.op("ScatterElements", *pieces, axis=0, out="scattered"), shape)
+
+
+def scatter_add(body: Body, positions: str, values: str, shape: str, like: str) -> str:
+    """As `scatter`, but positions may be equal: what meets at one place is added.
 
     Raises:
-        NoBodyError: positions may be equal, and the opset has no way to add what meets there.
+        NoBodyError: the opset has no way to add.
     """
-    if not distinct and not can_add(body):
+    if not can_add(body):
         raise NoBodyError(
             f"gradients that meet at one place have to be added, which needs opset {_OPSET_OF_REDUCTION} or "
             f"newer and the model is at {body.opset}: export the forward model at a newer opset"
         )
+    pieces = _flat(body, shape, positions, values, like)
+    return body.op("Reshape", add_elements(body, *pieces, axis=0, like=like), shape)
+
+
+def _flat(body: Body, shape: str, positions: str, values: str, like: str) -> tuple[str, str, str]:
+    """Zeros, positions and values in one dimension each."""
     flat = body.constant([-1])
     count = body.op("ReduceProd", shape, keepdims=1)
-    zeros = body.op("Expand", body.constant_like(0, values), count, out="zeros")
-    pieces = body.op("Reshape", positions, flat), body.op("Reshape", values, flat)
-    if distinct:
-        summed = body.op("ScatterElements", zeros, *pieces, axis=0, out="scattered")
-    else:
-        summed = add_elements(body, zeros, *pieces, axis=0, like=values)
-    return body.op("Reshape", summed, shape)
+    zeros = body.op("Expand", body.constant_like(0, like), count, out="zeros")
+    return zeros, body.op("Reshape", positions, flat), body.op("Reshape", values, flat)
 
 
 def add_elements(body: Body, data: str, indices: str, updates: str, axis: int, like: str) -> str:

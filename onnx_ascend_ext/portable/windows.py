@@ -107,7 +107,7 @@ def windows_of(node: TrainingNode, kernel: Sequence[int]) -> Windows:
     return Windows(kernel, strides, dilations, auto_pad, list(zip(pads[:rank], pads[rank:], strict=True)))
 
 
-def scatter(
+def transposed_convolution(
     body: Body,
     windows: Windows,
     values: str,
@@ -118,7 +118,7 @@ def scatter(
     group: int = 1,
     ceil_mode: bool = False,
 ) -> str:
-    """Adds to each element of an input what each window with it has for it: a transposed convolution.
+    """Adds to each element of an input what each window with it has for it.
 
     Args:
         body: the body to write to.

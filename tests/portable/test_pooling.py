@@ -233,15 +233,19 @@ def test_the_gradient_of_average_pooling_with_gaps(dilations: list[int]) -> None
     assert_close(run_portable(case), average_expected(pool, case))
 
 
-@pytest.mark.parametrize("opset", [11, 13, 15])
-def test_before_opset_16_windows_must_not_overlap(opset: int) -> None:
-    apart = Pooling([6, 6], [2, 2], [2, 2], [0] * 4)
-    case = max_case(apart, opset)
-    assert_close(run_portable(case), max_expected(apart, case))
-    overlapping = max_case(Pooling([6, 6], [3, 3], [2, 2], [0] * 4), opset)
-    report = ax.convert(overlapping.model(), portable=True).portable
-    assert report is not None
-    assert "needs opset 16" in report.remaining[0].reason
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("opset", [11, 15])
+def test_before_opset_16_windows_that_do_not_meet_go_together(seed: int, opset: int) -> None:
+    pool = drawn(seed, ceil=bool(seed % 2))
+    case = max_case(pool, opset, seed)
+    assert_close(run_portable(case), max_expected(pool, case))
+
+
+@pytest.mark.parametrize("dilations", [[1, 2], [2, 3]])
+def test_before_opset_16_gaps_are_minded(dilations: list[int]) -> None:
+    pool = Pooling([9, 9], [2, 3], [1, 2], [0] * 4, dilations=dilations)
+    case = max_case(pool, 14)
+    assert_close(run_portable(case), max_expected(pool, case))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
