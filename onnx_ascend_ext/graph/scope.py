@@ -35,7 +35,7 @@ class Scope:
             and initializers of the main graph are visible.
         owner: for a nested body, the index in `parent` of the node that it belongs to; -1 otherwise.
         opsets: version by operator domain, "" for the default one.
-        nodes: the nodes of the container, in its order.
+        nodes: the nodes of the container itself, so they change with it.
         op_types: their operator types.
         domains: their operator domains, "" for the default one.
         inputs: their input names, "" for an optional one that is left out.
@@ -121,7 +121,7 @@ class Scope:
         """The version of an operator domain that is imported here, or None."""
         return self.opsets.get("" if domain == "ai.onnx" else domain)
 
-    def is_function_node(self, index: int, functions: Mapping[tuple[str, str, str], Scope]) -> Scope | None:
+    def called_function(self, index: int, functions: Mapping[tuple[str, str, str], Scope]) -> Scope | None:
         """The model-local function that the node at `index` calls, or None."""
         if not functions:
             return None

@@ -119,7 +119,7 @@ class _Finder:
         found: NamedNode | NearMiss,
         sites: dict[tuple[Scope, int], Site],
     ) -> None:
-        function = scope.is_function_node(root, self._index.functions)
+        function = scope.called_function(root, self._index.functions)
         if function is not None:
             # The model says itself what the operator is, whoever else writes one of that name.
             if isinstance(found, NearMiss):

@@ -86,7 +86,7 @@ class Valuation(FormStore):
 
     def calls_a_function(self, scope: Scope, index: int) -> bool:
         """Whether a node calls a model-local function."""
-        return bool(self._functions) and scope.is_function_node(index, self._functions) is not None
+        return bool(self._functions) and scope.called_function(index, self._functions) is not None
 
     def is_sigmoid_of_negative(self, scope: Scope, index: int) -> bool:
         """Whether a Sigmoid node is applied to the negative of a value, so that it is some `1 - y`."""
@@ -131,7 +131,7 @@ class Valuation(FormStore):
         op_type, inputs = scope.op_types[index], scope.inputs[index]
         if op_type not in ARITHMETIC or scope.domains[index] or len(scope.outputs[index]) != 1:
             return None
-        if self._functions and scope.is_function_node(index, self._functions) is not None:
+        if self._functions and scope.called_function(index, self._functions) is not None:
             return None
         if self.is_hidden(scope, scope.outputs[index][0]):
             return None
@@ -152,7 +152,7 @@ class Valuation(FormStore):
     ) -> None:
         """A value that no arithmetic computes: a constant, a Sigmoid or Exp, or an atom."""
         op_type = scope.op_types[index]
-        function = scope.is_function_node(index, self._functions) if self._functions else None
+        function = scope.called_function(index, self._functions) if self._functions else None
         if function is not None:
             results = function.output_names
             # Only a function of one output can be a sigmoid; its own body is looked at in its scope.

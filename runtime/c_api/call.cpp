@@ -45,6 +45,11 @@ Tensor to_tensor(const onnx_ascend_tensor& from, const char* name) {
     for (int32_t d = 0; d < tensor.rank; ++d)
         if (tensor.dims[d] < 0)
             throw InvalidArgument(std::string(name) + " has a negative size: " + describe(tensor));
+    int64_t bytes = static_cast<int64_t>(info->size);
+    for (int32_t d = 0; d < tensor.rank; ++d)
+        if (__builtin_mul_overflow(bytes, tensor.dims[d], &bytes))
+            throw InvalidArgument(std::string(name) + " " + describe(tensor) +
+                                  " is larger than memory can be");
     if (tensor.data == nullptr && tensor.elements() > 0)
         throw InvalidArgument(std::string(name) + " " + describe(tensor) + " has no data");
     return tensor;

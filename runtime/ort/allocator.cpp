@@ -48,6 +48,15 @@ Allocator::Allocator(const Ort& ort, Device& device, bool pinned_host, const Ort
     };
 }
 
+Allocator::~Allocator() {
+    if (device_.acl().forked()) return;
+    try {
+        pool().trim();
+    } catch (const Error&) {
+        // The device does not answer any more; the memory went with it.
+    }
+}
+
 void* Allocator::allocate(size_t size, OrtSyncStream* stream) noexcept {
     try {
         const SyncStream* user = stream == nullptr ? nullptr : SyncStream::from(ort_, stream);

@@ -11,6 +11,9 @@ class Allocator : public OrtAllocator {
     // `info` must outlive the allocator.
     Allocator(const Ort& ort, Device& device, bool pinned_host, const OrtMemoryInfo* info);
 
+    // Returns what the pool holds to ACL: a session goes, and its memory with it.
+    ~Allocator();
+
   private:
     MemoryPool& pool() const { return pinned_host_ ? device_.host_memory() : device_.memory(); }
     void* allocate(size_t size, OrtSyncStream* stream) noexcept;

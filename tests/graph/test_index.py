@@ -121,7 +121,7 @@ def test_functions_are_scopes_with_their_own_imports():
     assert function.path == "function user::F"
     assert function.opset("") == 15
     assert (function.input_names, function.output_names) == (["a"], ["b"])
-    assert index.main.is_function_node(0, index.functions) is function
+    assert index.main.called_function(0, index.functions) is function
     assert function.find("x") is None
 
 

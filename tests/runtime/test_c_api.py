@@ -225,6 +225,7 @@ def test_null_pointers_and_nonsense_are_refused(library):
         b"has no dims": CTensor(good.data, 1, 1, None, None),
         b"dimensions; 0 to 64": CTensor(good.data, 1, -1, dims, None),
         b"negative size": CTensor(good.data, 1, 1, (ctypes.c_int64 * 1)(-3), None),
+        b"larger than memory": CTensor(good.data, 1, 2, (ctypes.c_int64 * 2)(1 << 40, 1 << 40), None),
     }
     for message, broken in bad.items():
         inputs = (CTensor * 2)(good, broken)

@@ -380,6 +380,26 @@ def test_many_threads_on_one_session():
     in_threads(8, work)
 
 
+def test_parallel_execution():
+    model = parse(
+        "g (float[N] g, float[N] y) => (float[N] p, float[N] q, float[N] s) { "
+        "[a] p = onnx_ascend_ext.SigmoidBackward (g, y) n = Neg (g) "
+        "[b] q = onnx_ascend_ext.SigmoidBackward (n, y) r = Abs (q) "
+        "[c] s = onnx_ascend_ext.SigmoidBackward (r, y) }"
+    )
+    options = ep_options()
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
+    options.inter_op_num_threads = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    assert nodes_on_ep(session) == ["a", "b", "c"]
+    g, y = operands("float", (777,), (777,))
+    p = expected(g, y)
+    for _ in range(10):
+        results = [np.asarray(result) for result in session.run(None, {"g": g, "y": y})]
+        for result, wanted in zip(results, (p, -p, expected(np.abs(p), y)), strict=True):
+            assert_close(result, wanted, "float")
+
+
 def test_many_sessions_on_one_device():
     sessions = [ep_session(one_node()) for _ in range(4)]
 

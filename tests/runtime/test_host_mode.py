@@ -244,6 +244,24 @@ assert simulator.counters()["bytes_in_use"] == in_use
     )
 
 
+def test_memory_goes_back_to_the_device_with_the_last_session():
+    succeeds(
+        PRELUDE
+        + """
+g, y = operands("float", (300, 100), (300, 100))
+run(ep_session(one_node()), g, y)
+gc.collect()
+in_use = simulator.counters()["bytes_in_use"]
+assert in_use < g.nbytes, in_use
+for _ in range(20):
+    run(ep_session(one_node()), g, y)
+gc.collect()
+assert simulator.counters()["bytes_in_use"] == in_use
+""",
+        **HOST,
+    )
+
+
 def test_a_device_without_memory_left_gets_it_from_the_pool():
     succeeds(
         PRELUDE
