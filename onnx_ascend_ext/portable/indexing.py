@@ -29,7 +29,7 @@ def gather_grad(body: Body) -> None:
     # [size along the axis, indices] times [before the axis, indices, behind it] sums what meets at one index.
     size = body.op("Gather", shape, body.constant([axis]), out="size")
     before = body.op("ReduceProd", body.slice(shape, 0, axis), keepdims=1)
-    # Behind an axis from the end, the slice would be empty for the last one: it ends at no other place then.
+    # For the last axis, counted from the end, axis + 1 would be the first one: nothing lies behind it.
     behind = body.op("ReduceProd", body.slice(shape, axis + 1 or END, END), keepdims=1)
     count = body.op("Reshape", body.op("Size", "indices"), body.constant([1]))
     gradients = body.op("Reshape", "dY", body.concat(before, count, behind))
