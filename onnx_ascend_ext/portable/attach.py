@@ -85,7 +85,7 @@ class _Attachment:
         key = (scope.domains[position], scope.op_types[position])
         operator = self._definitions.operators.get(key)
         reason = "" if operator else self._reason_without(key)
-        if not (operator or reason) or scope.is_function_node(position, self._index.functions):
+        if not (operator or reason) or scope.called_function(position, self._index.functions):
             return False
         proto = scope.nodes[position]
         label, op_type = node_label(proto), f"{key[0] or 'ai.onnx'}::{key[1]}"
