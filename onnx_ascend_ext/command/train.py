@@ -109,7 +109,7 @@ def command(
     fallen = fallen_back(trainer.nodes)
     if fallen and not allow_cpu:
         raise BackendError(
-            f"{output.count(len(fallen), 'converted node')} would run on the CPU ({', '.join(fallen)}): pass "
+            f"{output.count(len(fallen), 'converted node')} would run on the CPU ({output.listed(fallen)}): pass "
             "--allow-cpu to train all the same"
         )
     if (eval_file or export_file) and not trainer.can_evaluate:
@@ -237,7 +237,7 @@ def _print(
         if epoch.eval_accuracy is not None:
             row.append(f"{100 * epoch.eval_accuracy:.2f}")
         rows.append(row)
-    output.print_table("", columns, rows)
+    output.print_table("", columns, rows, most=_MAX_ROWS)
     on_device = len(trainer.nodes) - len(fallen_back(trainer.nodes))
     seconds = sum(epoch.seconds for epoch in epochs)
     steps = sum(len(epoch.step_losses) for epoch in epochs)
