@@ -109,8 +109,8 @@ def command(
     fallen = fallen_back(trainer.nodes)
     if fallen and not allow_cpu:
         raise BackendError(
-            f"{output.count(len(fallen), 'converted node')} would run on the CPU ({output.listed(fallen)}): pass "
-            "--allow-cpu to train all the same"
+            f"{output.count(len(fallen), 'converted node')} would run on the CPU ({output.listed(fallen)}): "
+            "pass --allow-cpu to train all the same"
         )
     if (eval_file or export_file) and not trainer.can_evaluate:
         raise ModelError(f"{folder} has no eval_model.onnx, which --eval-data and --export need")
