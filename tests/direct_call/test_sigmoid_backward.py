@@ -217,13 +217,13 @@ def test_a_failing_kernel_names_function_and_code() -> None:
     from onnx_ascend_ext import simulator
 
     arguments = np.ones((3, 5), np.float32), np.full((3, 5), 0.5, np.float32)
-    simulator.fault("aclnnSigmoidBackwardGetWorkspaceSize", nth=1, code=561003)
+    simulator.fault("aclnnSigmoidBackward", nth=1, code=361001)
     try:
         with pytest.raises(ax.AclError) as caught:
             ax.sigmoid_backward(*arguments)
     finally:
         simulator.reset()
-    assert caught.value.code == 561003
-    assert caught.value.function == "aclnnSigmoidBackwardGetWorkspaceSize"
-    assert "561003" in caught.value.message
+    assert caught.value.code == 361001
+    assert caught.value.function == "aclnnSigmoidBackward"
+    assert "361001" in caught.value.message
     assert ax.sigmoid_backward(*arguments)[0, 0] == 0.25
