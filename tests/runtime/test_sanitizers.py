@@ -41,8 +41,8 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.mark.parametrize("mode", ["device", "host"])
 def test_threads_without_a_report(program, mode):
-    # gcc 12's thread sanitizer needs addresses that are not spread at random. Executors and devices live until
-    # the process ends, behind handles that no leak check can follow; the simulator's counters check leaks.
+    # gcc 12's thread sanitizer needs addresses that are not spread at random. Executors and devices live
+    # until the process ends, behind handles that no leak check can follow; the counters check leaks.
     unspread = ["setarch", "-R"] if shutil.which("setarch") else []
     ended = subprocess.run(
         [*unspread, program],
