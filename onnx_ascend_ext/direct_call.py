@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from onnx_ascend_ext.errors import AclError
+from onnx_ascend_ext.errors import AclError, BackendError
 from onnx_ascend_ext.native import describe, load
 from onnx_ascend_ext.native.backend import warn_if_simulated
 from onnx_ascend_ext.native.library import Error, Tensor
@@ -27,8 +27,9 @@ _ELEMENT_TYPES: dict[np.dtype[Any], int] = {
     np.dtype(ml_dtypes.bfloat16): 16,
 }
 _SUPPORTED = ", ".join(dtype.name for dtype in _ELEMENT_TYPES)
-# The library's code for arguments that it refuses before any ACL call.
+# The library's own codes, of `runtime/c_api/onnx_ascend_ext.h`; every other code is ACL's.
 _INVALID_ARGUMENT = -1
+_UNAVAILABLE = -2
 
 
 def sigmoid_backward(grad_output: Any, output: Any, *, out: Array | None = None, device_id: int = 0) -> Array:
@@ -171,6 +172,8 @@ def _call(kernel: str, operands: tuple[Array, ...], result: Array, device_id: in
     message = error.message.decode(errors="replace")
     if error.code == _INVALID_ARGUMENT:
         raise ValueError(message)
+    if error.code == _UNAVAILABLE:
+        raise BackendError(message)
     raise AclError(error.function.decode(errors="replace"), error.code, message)
 
 

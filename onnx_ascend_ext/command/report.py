@@ -39,10 +39,10 @@ def matches(found: Sequence[Match], most: int = 20) -> None:
             "yes" if match.proven_sigmoid else "no",
             match.scope,
         )
-        for match in found
+        for match in found[:most]
     ]
     columns = ("kernel", "result", "gradient, sigmoid", "nodes replaced", "origin", "sigmoid seen", "scope")
-    print_table("", columns, rows, most)
+    print_table("", columns, rows, most, len(found))
 
 
 def near_misses(missed: Sequence[NearMiss], most: int = 20) -> None:
@@ -50,8 +50,8 @@ def near_misses(missed: Sequence[NearMiss], most: int = 20) -> None:
     if not missed:
         return
     title = f"not converted: {count(len(missed), 'near miss', 'near misses')}"
-    rows = [(miss.node, miss.reason, miss.scope) for miss in missed]
-    print_table(title, ("node", "reason", "scope"), rows, most)
+    rows = [(miss.node, miss.reason, miss.scope) for miss in missed[:most]]
+    print_table(title, ("node", "reason", "scope"), rows, most, len(missed))
 
 
 def portable(found: PortableReport) -> None:
@@ -94,6 +94,8 @@ def execution(run: Execution) -> None:
             f"WARNING: {count(len(run.fallen_back), 'converted node')} ran on the CPU, not on the NPU: "
             f"{listed(run.fallen_back)}; `onnx-ascend doctor` lists what each device supports"
         )
+        for reason in dict.fromkeys(run.reasons.values()):
+            log(f"reason: {reason}")
 
 
 def verification(result: Verification) -> None:

@@ -77,6 +77,7 @@ def execution_dict(execution: Execution) -> dict[str, Any]:
         "nodes": execution.nodes,
         "device": device_dict(execution.device),
         "cpu_fallback": execution.fallen_back,
+        "cpu_reasons": execution.reasons,
         "seconds": execution.seconds,
         "note": execution.note,
     }

@@ -49,6 +49,17 @@ class Execution:
         """Names of the converted nodes that ran on the CPU."""
         return fallen_back(self.nodes)
 
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why the execution provider left a node to the CPU, by node name, as far as it was asked."""
+        unclaimed = {entry["node"]: entry["reason"] for entry in describe().facts["unclaimed"]}
+        return {
+            name: reason
+            for name in self.fallen_back
+            for shown, reason in unclaimed.items()
+            if shown.endswith(f"'{name}'")
+        }
+
 
 def stock_session(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """A session on ONNX Runtime's CPU provider alone, and a note on how the model was made to load.

@@ -55,8 +55,12 @@ def official() -> Path:
                     inside + "third_party/op-plugin/op_plugin/utils/op_api_common_base.h",
                 )
                 archive.extractall(partial, [n for n in archive.namelist() if n.startswith(wanted)])
-            shutil.rmtree(headers, ignore_errors=True)
-            (partial / inside).rename(headers)
+            try:
+                (partial / inside).rename(headers)
+            except OSError:
+                # Another process was faster.
+                if not (headers / "acl" / "acl.h").is_file():
+                    raise
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     return headers

@@ -119,6 +119,8 @@ def test_a_node_that_falls_back_to_the_cpu_fails_the_run_and_is_named(
     assert allowed.status == 0
     assert allowed.json["nodes"] == {name: "CPUExecutionProvider"}
     assert allowed.json["cpu_fallback"] == [name]
+    assert "Ascend310B1" in allowed.json["cpu_reasons"][name]
+    assert "does not support Ascend310B1" in ended.stderr
 
 
 def test_verify_fails_where_a_node_falls_back_to_the_cpu(

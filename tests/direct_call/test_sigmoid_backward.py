@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -217,13 +221,30 @@ def test_a_failing_kernel_names_function_and_code() -> None:
     from onnx_ascend_ext import simulator
 
     arguments = np.ones((3, 5), np.float32), np.full((3, 5), 0.5, np.float32)
-    simulator.fault("aclnnSigmoidBackwardGetWorkspaceSize", nth=1, code=561003)
+    simulator.fault("aclnnSigmoidBackward", nth=1, code=361001)
     try:
         with pytest.raises(ax.AclError) as caught:
             ax.sigmoid_backward(*arguments)
     finally:
         simulator.reset()
-    assert caught.value.code == 561003
-    assert caught.value.function == "aclnnSigmoidBackwardGetWorkspaceSize"
-    assert "561003" in caught.value.message
+    assert caught.value.code == 361001
+    assert caught.value.function == "aclnnSigmoidBackward"
+    assert "361001" in caught.value.message
     assert ax.sigmoid_backward(*arguments)[0, 0] == 0.25
+
+
+def test_a_chip_without_the_kernel_is_a_backend_error(tmp_path: Path) -> None:
+    program = (
+        "import numpy, onnx_ascend_ext as ax\n"
+        "try: ax.sigmoid_backward(numpy.ones(2), numpy.ones(2))\n"
+        "except ax.BackendError as error: print(error)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"ASCEND_SIM_SOC": "Ascend310B1"},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
+    assert "Ascend310B1" in ended.stdout

@@ -1,5 +1,5 @@
-// Compiles only when runtime/ort/abi.h agrees with the official headers: every slot, struct and enumeration that we
-// declare has the official offset, and every function the official type, up to names of types.
+// Compiles only when runtime/ort/abi.h agrees with the official headers: every slot, struct and enumeration
+// that we declare has the official offset, and every function the official type, up to names of types.
 #include <onnxruntime_c_api.h>
 
 #include <type_traits>
@@ -49,11 +49,11 @@ constexpr bool same = std::is_same_v<typename Plain<A>::type, typename Plain<B>:
 
 // Looked up in the official namespace by name, in ours by the declaration.
 using namespace onnx_ascend::ort;
-#define CHECK_API(slot, since, name, result, parameters)                          \
-    static_assert(offsetof(::OrtApi, name) == (slot) * sizeof(void*), #name);     \
+#define CHECK_API(slot, since, name, result, parameters)                      \
+    static_assert(offsetof(::OrtApi, name) == (slot) * sizeof(void*), #name); \
     static_assert(same<decltype(::OrtApi::name), result(*) parameters>, #name);
-#define CHECK_EP_API(slot, since, name, result, parameters)                       \
-    static_assert(offsetof(::OrtEpApi, name) == (slot) * sizeof(void*), #name);   \
+#define CHECK_EP_API(slot, since, name, result, parameters)                     \
+    static_assert(offsetof(::OrtEpApi, name) == (slot) * sizeof(void*), #name); \
     static_assert(same<decltype(::OrtEpApi::name), result(*) parameters>, #name);
 }  // namespace
 
@@ -62,7 +62,7 @@ ONNX_ASCEND_ORT_API(CHECK_API)
 ONNX_ASCEND_ORT_EP_API(CHECK_EP_API)
 }  // namespace onnx_ascend::ort
 
-#define SAME_MEMBER(type, member)                                                     \
+#define SAME_MEMBER(type, member)                                                           \
     static_assert(offsetof(ours::type, member) == offsetof(::type, member), #type #member); \
     static_assert(same<decltype(ours::type::member), decltype(::type::member)>, #type #member);
 #define SAME_OFFSET(type, member) \
