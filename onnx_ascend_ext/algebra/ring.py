@@ -154,8 +154,8 @@ class Ring:
             undone = inverse(common)
             a = Form(a.scale, product(a.factors, undone))
             b = Form(b.scale, product(b.factors, undone))
-        total = self._expanded(a)
-        add_into(total, self._expanded(b))
+        total = self.expanded(a)
+        add_into(total, self.expanded(b))
         form = self.sum_of(total)
         return self.multiply(form, Form(1, common)) if common else form
 
@@ -216,8 +216,8 @@ class Ring:
             raise TooLargeError
         return simplified(number)
 
-    def _expanded(self, form: Form) -> Polynomial:
-        """A form without negative exponents as a polynomial over atoms."""
+    def expanded(self, form: Form) -> Polynomial:
+        """A form without negative exponents as a new polynomial over atoms."""
         exponents = tuple((base, e) for base, e in form.factors if not base & 1)
         result: Polynomial = {exponents: form.scale}
         for base, exponent in form.factors:

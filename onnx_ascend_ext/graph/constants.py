@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from onnx import AttributeProto, TensorProto
 
 from onnx_ascend_ext.graph.index import attributes_of
-from onnx_ascend_ext.graph.tensors import converted, elements, exact, is_external, uniform_value
+from onnx_ascend_ext.graph.tensors import (
+    converted,
+    elements,
+    exact,
+    is_exact_in_floats,
+    is_external,
+    uniform_value,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -204,7 +211,8 @@ class Constants:
             return None if value is None else replace(constant, value=value, element_type=attribute.i)
         if op_type == "CastLike":
             # The target's type may be unknown, so the number must be exact in every one.
-            if any(converted(constant.value, kind) != constant.value for kind in _NARROWEST):
+            value = constant.value
+            if not is_exact_in_floats(value) or converted(value, TensorProto.INT8) != value:
                 return None
             return replace(constant, element_type=0)
         if op_type == "Expand":
@@ -240,7 +248,6 @@ class Constants:
 _FOLLOWED = frozenset(
     {"Identity", "Cast", "CastLike", "Expand", "Reshape", "Unsqueeze", "Squeeze", "Transpose", "Flatten"}
 )
-_NARROWEST = (TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E4M3FN, TensorProto.INT8)
 
 
 def _extent(dims: Dims) -> Extent:

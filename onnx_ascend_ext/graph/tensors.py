@@ -47,6 +47,8 @@ FLOAT_TYPES = frozenset(
 )
 """Element types whose arithmetic is that of real numbers, up to rounding."""
 
+_NARROWEST_FLOATS = (TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E4M3FN)
+
 _WIDENING = frozenset(
     {
         (TensorProto.FLOAT16, TensorProto.FLOAT),
@@ -162,3 +164,8 @@ def converted(value: int | Fraction, target: int) -> int | Fraction | None:
     truncated = int(value)
     limits = np.iinfo(kind)
     return truncated if limits.min <= truncated <= limits.max else None
+
+
+def is_exact_in_floats(value: int | Fraction) -> bool:
+    """Whether every float type that is decoded holds a number exactly."""
+    return all(converted(value, kind) == value for kind in _NARROWEST_FLOATS)

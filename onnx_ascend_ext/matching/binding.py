@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnx_ascend_ext.algebra import Form, quotient
+from onnx_ascend_ext.algebra import Form, TooLargeError, quotient
 from onnx_ascend_ext.graph import ShapeOf
 from onnx_ascend_ext.graph.operators import VIEWS
 from onnx_ascend_ext.graph.tensors import FLOAT_TYPES, widens
 from onnx_ascend_ext.matching.region import Region, region
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from onnx_ascend_ext.algebra import Rational
     from onnx_ascend_ext.graph import Extent, Scope
     from onnx_ascend_ext.matching.pattern import Pattern
@@ -153,6 +155,30 @@ class Binder:
             values.extend([found[0]] * exponent)
         return [Split(values[0], tuple(values[1:]), form.scale)]
 
+    def quotient_splits(self, scope: Scope, root: int, form: Form) -> list[Split]:
+        """Ways to write a form that holds quotients as a value that a root is computed from, times others."""
+        valuation = self._valuation
+        found = [Split(operand, (), 1) for operand in self.operands(scope, root, form)]
+        between = region(valuation, scope, root, ())
+        for owner, index in between.nodes[1:] if between is not None else ():
+            name = owner.outputs[index][0]
+            value = valuation.form(owner, name)
+            if value == form or all(exponent > 0 for _, exponent in value.factors):
+                continue
+            try:
+                rest = valuation.ring.divide(form, value)
+            except TooLargeError:
+                continue
+            gradient = Operand(owner, name)
+            if not rest.factors:
+                found.append(Split(gradient, (), rest.scale))
+            else:
+                found.extend(
+                    Split(gradient, (split.gradient, *split.factors), split.scale)
+                    for split in self.splits(scope, root, rest)
+                )
+        return found
+
     def bind_constant(
         self, scope: Scope, root: int, pattern: Pattern, activation: Operand, value: Rational
     ) -> Bound | None:
@@ -180,13 +206,17 @@ class Binder:
         *,
         factors: tuple[Operand, ...] = (),
         scale: Rational = 1,
+        closed: bool = False,
     ) -> Bound | str | None:
-        """A match with these operands, a reason against it, or None where it is not worth one."""
+        """A match with these operands, a reason against it, or None where it is not worth one.
+
+        With `closed`, the root must be computed from all of these operands and constants alone.
+        """
         valuation = self._valuation
         operands = (gradient, activation, *factors)
         bounds = {operand.key for operand in operands}
         found = region(valuation, scope, root, bounds)
-        if found is None:
+        if found is None or (closed and not self._is_closed(found, operands)):
             return None
         if self._proving:
             typed = self._typed(scope, root, operands, found)
@@ -194,7 +224,10 @@ class Binder:
                 return typed
             operands = typed
         extra = len(factors) + (scale != 1) + sum(len(o.views) + o.activated for o in operands)
-        if len(found.nodes) - 1 - extra < _LEAST_SAVED:
+        saved = len(found.nodes) - 1 - extra
+        if 0 < saved < _LEAST_SAVED:
+            saved += self._shared_nodes(pattern, gradient, activation, found)
+        if saved < _LEAST_SAVED:
             if scale != 1 and len(found.nodes) > _LEAST_SAVED:
                 return f"it is {scale} times the gradient, and a node for that factor would save too little"
             return None
@@ -205,6 +238,26 @@ class Binder:
         gradient, activation, *rest = operands
         proven = activation.activated or valuation.is_sigmoid(valuation.form(*activation.key))
         return Bound(pattern, scope, root, gradient, activation, tuple(rest), scale, found, proven)
+
+    def _is_closed(self, found: Region, operands: Iterable[Operand]) -> bool:
+        """Whether a region starts from values of all operands' forms, and from constants otherwise."""
+        form = self._valuation.form
+        wanted = {form(*operand.key) for operand in operands}
+        met = {form(*value) for value in found.reached.union(found.leaves)}
+        return wanted <= met and all(value in wanted or not value.factors for value in met)
+
+    def _shared_nodes(self, pattern: Pattern, gradient: Operand, activation: Operand, found: Region) -> int:
+        """How many nodes of the slope lie behind the gradient, because it is a factor of the slope itself."""
+        valuation = self._valuation
+        producer = gradient.scope.producer.get(gradient.name)
+        if producer is None or found.reached != {gradient.key, activation.key} or gradient == activation:
+            return 0
+        factor = valuation.form(*gradient.key)
+        slope = dict(pattern.slope(valuation.form(*activation.key)).factors)
+        if not all(base & 1 and slope.get(base, 0) >= exponent for base, exponent in factor.factors):
+            return 0
+        behind = region(valuation, gradient.scope, producer, {activation.key})
+        return len(behind.nodes) if behind is not None and activation.key in behind.reached else 0
 
     def _element_type(self, scope: Scope, name: str) -> int:
         """The element type of a value, from any operand of the arithmetic that computes it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onnx_ascend_ext.algebra import UNIT, Form
 from onnx_ascend_ext.graph import attributes_of, node_label
 from onnx_ascend_ext.graph.operators import VIEWS
-from onnx_ascend_ext.graph.tensors import FLOAT_TYPES, converted, numpy_type, widens
+from onnx_ascend_ext.graph.tensors import FLOAT_TYPES, converted, is_exact_in_floats, numpy_type, widens
 from onnx_ascend_ext.matching.store import View
 from onnx_ascend_ext.matching.views import view_key
 
@@ -25,6 +25,9 @@ ADDITIVE = frozenset({"Add", "Sub", "Sum"})
 
 PRODUCTS = frozenset({"Mul", "Div", "Neg", "Identity"})
 """Operators that can make a product with many factors."""
+
+QUOTIENTS = frozenset({"Div", "Reciprocal", "Pow"})
+"""Operators that can make a quotient."""
 
 OPERANDS = {"Add": 2, "Sub": 2, "Mul": 2, "Div": 2, "Pow": 2, "Sum": -1}
 """How many inputs an operator computes with, where it is not one; -1 means all of them."""
@@ -92,6 +95,8 @@ class Operators:
             form = quotient
         if self._sigmoids.any_exp:
             form = self._sigmoids.recognised(form)
+        if op_type in QUOTIENTS and any(exponent < 0 for _, exponent in form.factors):
+            self._store.any_quotient = True
         if not form.factors and form.scale:
             return self._rounded(scope, index, form)
         return form
@@ -168,7 +173,10 @@ class Operators:
         """A constant that is computed in the model, as the model's arithmetic rounds it."""
         if form.scale.denominator == 1 and abs(form.scale.numerator) <= _SMALL:
             return form
-        value = converted(form.scale, self._store.types.element_type(scope, scope.outputs[index][0]))
+        element_type = self._store.types.element_type(scope, scope.outputs[index][0])
+        if not element_type:
+            return form if is_exact_in_floats(form.scale) else None
+        value = converted(form.scale, element_type)
         return None if value is None else Form(value)
 
     def _hidden_constant(self, scope: Scope, index: int) -> Form | None:

@@ -13,6 +13,7 @@ from onnx_ascend_ext.matching.valuation import Valuation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from onnx_ascend_ext.algebra import Monomial
     from onnx_ascend_ext.catalog import Kernel
 
 
@@ -61,9 +62,13 @@ class Pattern:
         slope = ring.multiply(ring.power(activation, power), ring.power(factor, times))
         return slope if self._slope.scale == 1 else ring.multiply(slope, Form(self._slope.scale))
 
-    def activation_of(self, base: int) -> Form | None:
-        """The activation for which a sum is the slope's factor `1 + rate * activation`, if there is one."""
-        terms = dict(self._ring.terms(base))
+    def activation_of(self, factors: Monomial) -> Form | None:
+        """The activation for which a product of sums is the slope's factor `1 + rate * activation`, if any.
+
+        Raises:
+            TooLargeError: it exceeds the bounds of the ring.
+        """
+        terms = self._ring.expanded(Form(1, factors))
         if terms.pop((), None) != 1:
             return None
         if len(terms) == 1:

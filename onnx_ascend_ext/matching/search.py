@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from onnx_ascend_ext.algebra import UNIT, ZERO, Form, TooLargeError, quotient
+from onnx_ascend_ext.algebra import ZERO, Form, TooLargeError, quotient
 from onnx_ascend_ext.matching.binding import Binder, Operand, Split
+from onnx_ascend_ext.matching.cancellations import Cancellations
+from onnx_ascend_ext.matching.candidates import Candidate, Candidates
 from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
 from onnx_ascend_ext.matching.structures import Plain, Proofs, Structures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from onnx_ascend_ext.algebra import Rational
     from onnx_ascend_ext.graph import Scope
     from onnx_ascend_ext.matching.binding import Bound
     from onnx_ascend_ext.matching.pattern import Pattern
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
 
 
 _VISITED = ARITHMETIC | FUNCTIONS
-
-
-class Candidate(NamedTuple):
-    """A kernel and an activation that would explain one factor of a form."""
-
-    pattern: Pattern
-    activation: Form
-    slope: Form
 
 
 @dataclass
@@ -55,11 +48,9 @@ class Search:
 
     def __init__(self, valuation: Valuation, patterns: Sequence[Pattern], *, proving: bool) -> None:
         self._valuation = valuation
-        self._patterns = patterns
         self._binder = Binder(valuation, proving=proving)
-        self._solved: dict[int, list[Candidate]] = {}
-        self._by_sum: dict[int, list[Candidate]] = {}
-        self._composites: set[tuple[Pattern, Form]] = set()
+        self._candidates = Candidates(valuation, patterns)
+        self._cancellations = Cancellations(valuation)
         self._live: dict[Scope, set[str]] = {}
         self._complete: set[Scope] = set()
         self._scaled: set[str] = set()
@@ -90,11 +81,12 @@ class Search:
             form = self._valuation.form(scope, name)
             if self._valuation.is_opaque(scope, name):
                 continue
-            self._note_composites(scope, index, form)
-            if not self._may_lead_to_a_match(form):
+            self._candidates.note_operands(scope, index, form)
+            cancelled = self._cancellations.of(scope, index, form) if self._valuation.any_quotient else ()
+            if not cancelled and not self._candidates.may_explain(form):
                 continue
             self._note_constant_factor(scope, index, name)
-            found = self._match(scope, index, form)
+            found = self._match(scope, index, form, cancelled)
             if isinstance(found, str):
                 outcome.refused.append((index, found))
             elif found is not None and (found.constant_gradient or found.scale != 1):
@@ -166,95 +158,6 @@ class Search:
                 return True
         return False
 
-    def _candidates(self, base: int) -> list[Candidate]:
-        """What would explain a sum in a form: the activation that solves it first, then other values."""
-        found = self._solved.get(base)
-        if found is None:
-            found = self._solved[base] = []
-            for pattern in self._patterns:
-                try:
-                    activation = pattern.activation_of(base)
-                    if activation is None:
-                        continue
-                    slope = pattern.slope(activation, Form(1, ((base, 1),)))
-                except TooLargeError:
-                    continue
-                found.append(Candidate(pattern, activation, slope))
-                if pattern.symmetric and not self._exists(activation):
-                    found.append(Candidate(pattern, Form(1, ((base, 1),)), slope))
-        composite = self._by_sum.get(base)
-        return found + composite if composite else found
-
-    def _exists(self, form: Form) -> bool:
-        """Whether some value has a form, or a view or a Sigmoid of one would."""
-        valuation = self._valuation
-        if form in valuation.existing:
-            return True
-        if form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
-            return False
-        atom = form.factors[0][0]
-        return atom in valuation.views or (valuation.rules.relaxed and atom in valuation.sigmoids)
-
-    def _may_lead_to_a_match(self, form: Form) -> bool:
-        for base, _ in form.factors:
-            if base & 1:
-                for candidate in self._candidates(base):
-                    if self._exists(candidate.activation):
-                        return True
-        return False
-
-    def _note_composites(self, scope: Scope, index: int, form: Form) -> None:
-        """Remember the operands of a sum that may be activations although its form does not give them away.
-
-        That is so for an activation that has a constant term or a quotient in it: it can be the operand
-        that a constant is added to, or one that has a factor in common with the other operand.
-        """
-        inputs = scope.inputs[index]
-        if scope.op_types[index] not in ADDITIVE or len(inputs) != 2:
-            return
-        forms = self._valuation.forms(scope)
-        left, right = forms.get(inputs[0], UNIT), forms.get(inputs[1], UNIT)
-        if left.factors and right.factors:
-            common = {base for base, _ in left.factors} & {base for base, _ in right.factors}
-            for operand in (left, right):
-                if self._is_hidden(operand) and not common.isdisjoint(base for base, _ in operand.factors):
-                    self._note_composite(operand, None, form)
-        elif left.factors or right.factors:
-            constant, operand = (right, left) if left.factors else (left, right)
-            if self._is_hidden(operand) and constant.scale:
-                if scope.op_types[index] == "Sub":
-                    operand, constant = (
-                        (operand, self._valuation.ring.negate(constant))
-                        if left.factors
-                        else (self._valuation.ring.negate(operand), constant)
-                    )
-                self._note_composite(operand, constant.scale, form)
-
-    def _is_hidden(self, form: Form) -> bool:
-        """Whether a form has a quotient or a sum with a constant term in it."""
-        ring = self._valuation.ring
-        return any(e < 0 or (base & 1 and () in ring.terms(base)) for base, e in form.factors)
-
-    def _note_composite(self, operand: Form, constant: Rational | None, total: Form) -> None:
-        """Remember an activation; `total` is `constant + operand` where there is a constant."""
-        ring = self._valuation.ring
-        for pattern in self._patterns:
-            activation, factor = operand, None
-            try:
-                if constant is not None:
-                    activation = ring.multiply(operand, Form(quotient(1, constant * pattern.rate)))
-                    factor = ring.multiply(total, Form(quotient(1, constant)))
-                key = (pattern, activation)
-                if key in self._composites or not self._exists(activation):
-                    continue
-                self._composites.add(key)
-                candidate = Candidate(pattern, activation, pattern.slope(activation, factor))
-            except TooLargeError:
-                continue
-            for base, exponent in candidate.slope.factors:
-                if base & 1 and exponent > 0:
-                    self._by_sum.setdefault(base, []).append(candidate)
-
     def _note_constant_factor(self, scope: Scope, index: int, name: str) -> None:
         """Remember values that a constant was multiplied into: only those may have it as their gradient."""
         inputs = scope.inputs[index]
@@ -263,19 +166,22 @@ class Search:
         if (product and not all(forms[s].factors for s in inputs)) or not self._scaled.isdisjoint(inputs):
             self._scaled.add(name)
 
-    def _match(self, scope: Scope, root: int, form: Form) -> Bound | str | None:
-        """The first way to compute a node by a kernel, or why the first one that was tried is refused."""
+    def _match(self, scope: Scope, root: int, form: Form, cancelled: tuple[int, ...]) -> Bound | str | None:
+        """The first way to compute a node by a kernel, or why the first one that was tried is refused.
+
+        `cancelled` are sums that a slope may have had as its factor although the form has not.
+        """
         refusal: str | None = None
         quotients: list[tuple[Candidate, Form]] = []
+        hidden: list[tuple[Candidate, Form]] = []
         powers = dict(form.factors)
-        for base, exponent in form.factors:
-            if not base & 1 or exponent < 0:
-                continue
-            for candidate in self._candidates(base):
-                if all(powers.get(b, 0) >= e for b, e in candidate.slope.factors if e > 0):
-                    rest = self._rest(form, candidate.slope)
-                    if rest is not None:
-                        quotients.append((candidate, rest))
+        bases = dict.fromkeys([base for base, exponent in form.factors if base & 1 and exponent > 0])
+        for candidate in self._candidates_of(form, [*bases, *cancelled]):
+            kept = all(powers.get(b, 0) >= e for b, e in candidate.slope.factors if e > 0)
+            if kept or self._valuation.any_quotient:
+                rest = self._rest(form, candidate.slope)
+                if rest is not None:
+                    (quotients if kept else hidden).append((candidate, rest))
         for whole in (True, False):
             for candidate, rest in quotients:
                 found = self._bind(scope, root, candidate, rest, whole=whole)
@@ -283,6 +189,40 @@ class Search:
                     refusal = refusal or found
                 elif found is not None:
                     return found
+        for candidate, rest in hidden:
+            found = self._bind_quotient(scope, root, candidate, rest)
+            if isinstance(found, str):
+                refusal = refusal or found
+            elif found is not None:
+                return found
+        return refusal
+
+    def _candidates_of(self, form: Form, bases: Iterable[int]) -> Iterator[Candidate]:
+        for base in bases:
+            yield from self._candidates.of(base)
+        yield from self._candidates.of_products(form)
+
+    def _bind_quotient(self, scope: Scope, root: int, candidate: Candidate, rest: Form) -> Bound | str | None:
+        """A match whose gradient holds quotients that the slope cancels."""
+        activations = self._binder.operands(scope, root, candidate.activation)
+        if not activations:
+            return None
+        refusal: str | None = None
+        for gradient, factors, scale in self._binder.quotient_splits(scope, root, rest):
+            for activation in activations:
+                found = self._binder.bind(
+                    scope,
+                    root,
+                    candidate.pattern,
+                    gradient,
+                    activation,
+                    factors=factors,
+                    scale=scale,
+                    closed=True,
+                )
+                if found is not None and not isinstance(found, str):
+                    return found
+                refusal = refusal or found
         return refusal
 
     def _rest(self, form: Form, slope: Form) -> Form | None:

@@ -68,6 +68,7 @@ class FormStore:
         views: which atoms are views of other atoms.
         sigmoids: which atoms are the Sigmoid of something.
         excuses: why a value's form holds by the relaxed or lenient rules only.
+        any_quotient: whether any value is divided by one that is no constant.
         doubtful: whether more lenient rules would have given some value another form.
     """
 
@@ -84,6 +85,7 @@ class FormStore:
         self.views: dict[int, View] = {}
         self.sigmoids: dict[int, Argument] = {}
         self.excuses: dict[tuple[Scope, str], str] = {}
+        self.any_quotient = False
         self.doubtful = False
         self._forms: dict[Scope, dict[str, Form]] = {}
         self._value_atoms: dict[Scope, dict[str, int]] = {}

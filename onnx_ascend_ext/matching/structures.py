@@ -123,7 +123,7 @@ class Proofs:
             if not ring.is_sum(base) or exponent < 1:
                 continue
             for pattern in self._patterns:
-                activation = pattern.activation_of(base)
+                activation = pattern.activation_of(((base, 1),))
                 if activation is None:
                     continue
                 if activation.factors not in leaf_of:

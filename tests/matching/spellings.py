@@ -26,6 +26,7 @@ class Speller:
         self.count = 0
         self.activation = draw(["node", "input", "exp", "twice", "function"])
         self.saved = None
+        self.quotient = draw([None, None, None, "cross entropy", "fraction", "logarithm", "complement"])
 
     # Nodes
 
@@ -223,9 +224,32 @@ class Speller:
             return self.node("Sum", *self.shuffled([a, self.negated(b)]))
         return self.negated(self.node("Sub", b, a))
 
+    def divided(self, a, b):
+        way = self.draw(["div", "div", "reciprocal", "pow"])
+        if way == "div":
+            return self.node("Div", a, b)
+        if way == "reciprocal":
+            return self.node("Mul", *self.shuffled([a, self.node("Reciprocal", b)]))
+        return self.node("Mul", *self.shuffled([a, self.node("Pow", b, self.constant(-1))]))
+
+    def incoming(self):
+        """The gradient that comes in: an input, or a quotient that the slope cancels."""
+        if self.quotient is None:
+            return "g"
+        if self.quotient == "logarithm":
+            return self.divided("g", self.disguised(self.y()))
+        if self.quotient == "complement":
+            return self.divided(self.negated("g"), self.complement())
+        if self.quotient == "fraction":
+            slope = self.node("Mul", *self.shuffled([self.y(), self.complement()]))
+            return self.divided(self.difference(self.y(), "g"), slope)
+        rest = self.node("Sub", self.constant(1), "g")
+        return self.difference(self.divided(rest, self.complement()), self.divided("g", self.y()))
+
     def gradient(self):
         """The whole gradient."""
-        g = self.disguised("g")
+        incoming = self.incoming()
+        g = self.disguised(incoming)
         y = self.disguised(self.y())
         way = self.draw(["factors", "factors", "factors", "slope", "expanded", "left", "scaled"])
         if way == "factors":
@@ -233,10 +257,10 @@ class Speller:
         if way == "slope":
             return self.product([g, self.difference(y, self.square(self.y()))])
         if way == "expanded":
-            second = self.product([self.disguised("g"), self.y(), self.disguised(self.y())])
+            second = self.product([self.disguised(incoming), self.y(), self.disguised(self.y())])
             return self.difference(self.product([g, y]), second)
         if way == "left":
-            rest = self.difference(g, self.product(["g", self.y()]))
+            rest = self.difference(g, self.product([incoming, self.y()]))
             return self.product([rest, y])
         factors = [g, y, self.complement(), self.constant(4), self.constant(0.25)]
         return self.product(factors)

@@ -202,6 +202,10 @@ def test_a_zero_gradient_is_a_gradient():
         ("t = Tanh(a) h = Constant<value_float: float = 0.5>() u = Mul(t, h) y = Add(u, h)", "a"),
         ("i = Reciprocal(a) y = Mul(i, b)", "ab"),
         ("y = Sub(one, a)", "a"),
+        ("y = Mul(a, a)", "a"),
+        ("k = Constant<value_float: float = 3.0>() y = Pow(a, k)", "a"),
+        ("u = Mul(a, a) v = Mul(b, b) y = Mul(u, v)", "ab"),
+        ("u = Mul(a, a) y = Mul(u, u)", "a"),
     ],
 )
 @pytest.mark.parametrize(
@@ -220,6 +224,36 @@ def test_the_activation_may_be_a_composite_value(activation, names, gradient):
     assert not site.match.proven_sigmoid
     values = {name: RNG.uniform(0.1, 0.9, size=(3, 4)).astype(np.float32) for name in "g" + names}
     check(site, all_values(model, values))
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "y = Mul(a, a) k = Mul(y, y) s = Sub(one, k) m = Mul(s, y) r = Mul(g, m)",
+        "y = Mul(a, a) s = Add(one, y) m = Mul(s, y) r = Mul(g, m)",
+        "y = Mul(a, a) k = Mul(a, y) s = Sub(one, k) m = Mul(s, y) r = Mul(g, m)",
+    ],
+)
+def test_a_slope_at_another_power_of_a_value_is_not_matched(nodes):
+    assert results(main_graph(nodes, inputs="float[N,4] g, float[N,4] a")) == []
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    ["m = Mul(y, s) r = Mul(s, m)", "m = Mul(s, s) r = Mul(m, y)", "m = Mul(s, y) r = Mul(m, s)"],
+)
+def test_the_gradient_may_be_a_factor_of_the_slope(nodes):
+    model = main_graph(SLOPE + nodes)
+    site = only(model)
+    assert (site.result, site.operands) == ("r", ("s", "y"))
+    check(site, all_values(model, feeds()))
+
+
+@pytest.mark.parametrize(
+    "nodes", ["m = Mul(y, s) r = Mul(m, m)", "m = Mul(s, s) r = Mul(m, s)", "m = Mul(y, y) r = Mul(m, y)"]
+)
+def test_other_products_of_the_slope_s_factors_are_not_matched(nodes):
+    assert results(main_graph(SLOPE + nodes)) == []
 
 
 def test_a_distributed_composite_gradient_is_found():
@@ -300,5 +334,5 @@ def test_a_random_spelling_with_another_constant_is_not_found(seed):
             return self.node("Sub", self.initializer(wrong, self.numpy), self.y())
 
     speller = Wrong(draw, draw(["float", "double"]), draw([0, 1, 2]))
-    factors = ["g", speller.disguised(speller.y()), speller.complement()]
+    factors = [speller.incoming(), speller.disguised(speller.y()), speller.complement()]
     assert results(speller.model(speller.product(factors))) == []

@@ -1,5 +1,6 @@
-/* Eight threads call the kernel on shapes that change, and others describe the machine meanwhile. Under a sanitizer
- * this shows races and memory faults of the library and the simulator, with nothing else in the process. */
+/* Eight threads call the kernel on shapes that change, and others describe the machine meanwhile. Under a
+ * sanitizer this shows races and memory faults of the library and the simulator, with nothing else in the
+ * process. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,15 +12,15 @@ enum { THREADS = 8, TURNS = 60, LARGEST = 5000 };
 
 static int failures;
 
-static void fail(const char *what) {
+static void fail(const char* what) {
     fprintf(stderr, "%s\n", what);
     __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);
 }
 
-static void *work(void *argument) {
+static void* work(void* argument) {
     const int64_t seed = (int64_t)(intptr_t)argument;
     float *g = malloc(sizeof(float) * LARGEST), *y = malloc(sizeof(float) * LARGEST);
-    float *z = malloc(sizeof(float) * LARGEST);
+    float* z = malloc(sizeof(float) * LARGEST);
     for (int64_t turn = 0; turn < TURNS; ++turn) {
         const int64_t rows = 1 + (seed + turn) % 7, columns = 1 + (seed * 131 + turn * 37) % (LARGEST / 8);
         const int64_t wide[2] = {rows, columns}, narrow[1] = {columns};
@@ -47,7 +48,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static void *describe(void *argument) {
+static void* describe(void* argument) {
     (void)argument;
     char text[65536];
     for (int turn = 0; turn < 10; ++turn)
@@ -57,7 +58,7 @@ static void *describe(void *argument) {
 
 int main(void) {
     pthread_t threads[THREADS + 2];
-    for (intptr_t t = 0; t < THREADS; ++t) pthread_create(&threads[t], NULL, work, (void *)t);
+    for (intptr_t t = 0; t < THREADS; ++t) pthread_create(&threads[t], NULL, work, (void*)t);
     for (int t = THREADS; t < THREADS + 2; ++t) pthread_create(&threads[t], NULL, describe, NULL);
     for (int t = 0; t < THREADS + 2; ++t) pthread_join(threads[t], NULL);
     return failures == 0 ? 0 : 1;

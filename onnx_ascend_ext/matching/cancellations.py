@@ -1,0 +1,66 @@
+"""Gradients that hold quotients, such as that of a cross entropy, whose divisors cancel against the slope.
+
+`(t / y) * (y * (1 - y))` has the form `t * (1 - y)`, so the slope is no factor of it. What has cancelled is
+known from the operands, and with it the slope that the result is to be divided by.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx_ascend_ext.algebra import UNIT
+from onnx_ascend_ext.matching.operators import ADDITIVE, OPERANDS
+
+if TYPE_CHECKING:
+    from onnx_ascend_ext.algebra import Form
+    from onnx_ascend_ext.graph import Scope
+    from onnx_ascend_ext.matching.valuation import Valuation
+
+# More sums than cancel in any gradient.
+_MAX_SUMS = 4
+
+
+class Cancellations:
+    """The sums that have cancelled against divisors on the way to a value."""
+
+    def __init__(self, valuation: Valuation) -> None:
+        self._valuation = valuation
+        self._cancelled: dict[tuple[Scope, str], tuple[int, ...]] = {}
+
+    def of(self, scope: Scope, index: int, form: Form) -> tuple[int, ...]:
+        """The sums that have cancelled in a node's result or in those that it is computed from.
+
+        Args:
+            scope: where the node lies.
+            index: a node of arithmetic.
+            form: the form of its result.
+        """
+        op_type, inputs = scope.op_types[index], scope.inputs[index]
+        operands = inputs if op_type in OPERANDS else inputs[:1]
+        if op_type in ADDITIVE:
+            forms = self._valuation.forms(scope)
+            operands = [name for name in operands if forms.get(name, UNIT).scale]
+        found: list[int] = []
+        carried = [self._cancelled.get((self._valuation.owner(scope, name), name), ()) for name in operands]
+        if op_type not in ADDITIVE or all(carried):
+            found.extend(base for bases in carried for base in bases)
+        if len(operands) > 1:
+            found.extend(self._cancelled_here(scope, index, form))
+        bases = tuple(dict.fromkeys(found))[:_MAX_SUMS]
+        if bases:
+            self._cancelled[scope, scope.outputs[index][0]] = bases
+        return bases
+
+    def _cancelled_here(self, scope: Scope, index: int, form: Form) -> list[int]:
+        """The sums that an operand is divided by and the result is not, or by a lower power."""
+        forms = self._valuation.forms(scope)
+        lowest: dict[int, int] = {}
+        for position, name in enumerate(scope.inputs[index]):
+            sign = -1 if position and scope.op_types[index] == "Div" else 1
+            for base, exponent in forms.get(name, UNIT).factors:
+                if base & 1 and sign * exponent < lowest.get(base, 0):
+                    lowest[base] = sign * exponent
+        if not lowest:
+            return []
+        powers = dict(form.factors)
+        return [base for base, exponent in lowest.items() if powers.get(base, 0) > exponent]
