@@ -8,6 +8,7 @@
 #include <string>
 
 #include "simulator/errors.h"
+#include "simulator/process.h"
 
 namespace onnx_ascend::simulator {
 
@@ -50,10 +51,6 @@ class CallPoint {
     std::atomic<uint64_t> count_{0};
     std::atomic<uint32_t> armed_faults_{0};
 };
-
-// True in a child of fork() whose parent had initialised ACL: device state does not cross a fork.
-bool forked_child() noexcept;
-int refuse_forked_child() noexcept;
 
 // Runs the body of an exported function. Nothing is done when the call is to fail.
 template <typename Body>

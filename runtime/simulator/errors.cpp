@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "simulator/call.h"
 #include "simulator/counters.h"
 
 namespace onnx_ascend::simulator {
@@ -68,37 +67,11 @@ void set_last_error(int code) noexcept {
     errors.last_error = code;
 }
 
-namespace {
 const char* take_message() noexcept {
     if (!errors.pending) return nullptr;
     errors.pending = false;
     std::memcpy(errors.handed_out, errors.message, sizeof errors.message);
     return errors.handed_out;
 }
-}  // namespace
 
 }  // namespace onnx_ascend::simulator
-
-using namespace onnx_ascend::simulator;
-
-ONNX_ASCEND_CALL_POINT(aclGetRecentErrMsg);
-ONNX_ASCEND_CALL_POINT(aclrtGetLastError);
-ONNX_ASCEND_CALL_POINT(aclrtPeekAtLastError);
-
-// These three must not record anything themselves, and must answer in a forked child too.
-
-const char* aclGetRecentErrMsg() {
-    return call_aclGetRecentErrMsg.enter() == ACL_SUCCESS ? take_message() : nullptr;
-}
-
-aclError aclrtGetLastError(aclrtLastErrLevel level) {
-    const int injected = call_aclrtGetLastError.enter();
-    if (injected != ACL_SUCCESS) return injected;
-    return level == ACL_RT_THREAD_LEVEL ? take_last_error() : ACL_ERROR_RT_PARAM_INVALID;
-}
-
-aclError aclrtPeekAtLastError(aclrtLastErrLevel level) {
-    const int injected = call_aclrtPeekAtLastError.enter();
-    if (injected != ACL_SUCCESS) return injected;
-    return level == ACL_RT_THREAD_LEVEL ? peek_last_error() : ACL_ERROR_RT_PARAM_INVALID;
-}

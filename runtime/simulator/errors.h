@@ -19,6 +19,9 @@ int violation(int code, const char* format, ...) noexcept __attribute__((format(
 int peek_last_error() noexcept;
 int take_last_error() noexcept;
 
+// The text recorded last on this thread, or null; valid until it is taken again on the same thread.
+const char* take_message() noexcept;
+
 // Sets only the code, where the function itself answers with another one: libnnopbase answers 361001 and
 // leaves the runtime's own code behind.
 void set_last_error(int code) noexcept;

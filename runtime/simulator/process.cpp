@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "simulator/errors.h"
 #include "simulator/leaks.h"
 #include "simulator/settings.h"
 
@@ -30,7 +31,7 @@ void watch_forks() {
     (void)once;
 }
 
-int initialise(const char* config_path, std::atomic<uint64_t>& count) {
+int initialise_once(const char* config_path, std::atomic<uint64_t>& count) {
     if (config_path != nullptr && config_path[0] != '\0' && ::access(config_path, R_OK) != 0) {
         return fail(ACL_ERROR_INVALID_FILE, "the configuration file %s cannot be read", config_path);
     }
@@ -43,7 +44,7 @@ int initialise(const char* config_path, std::atomic<uint64_t>& count) {
     return ACL_SUCCESS;
 }
 
-void finalise() {
+void report() {
     if (settings().report_leaks) report_leaks();
 }
 
@@ -67,66 +68,48 @@ int refuse_forked_child() noexcept {
                 "this process was forked after ACL was initialised; start it with spawn instead");
 }
 
-}  // namespace onnx_ascend::simulator
-
-using namespace onnx_ascend::simulator;
-
-ONNX_ASCEND_CALL_POINT(aclInit);
-ONNX_ASCEND_CALL_POINT(aclFinalize);
-ONNX_ASCEND_CALL_POINT(aclFinalizeReference);
-ONNX_ASCEND_CALL_POINT(aclnnInit);
-ONNX_ASCEND_CALL_POINT(aclnnFinalize);
-
-aclError aclInit(const char* configPath) {
-    return guarded(call_aclInit, [&]() -> int {
-        const std::lock_guard<std::mutex> lock(state_mutex());
-        if (references.load() != 0) {
-            // The repeated call counts all the same: aclFinalizeReference must be called as often.
-            references.fetch_add(1);
-            return fail(ACL_ERROR_REPEAT_INITIALIZE, "ACL is initialised already in this process");
-        }
-        const int status = initialise(configPath, references);
-        if (status == ACL_SUCCESS) finalised.store(false);
-        return status;
-    });
+int initialise(const char* config_path) {
+    const std::lock_guard<std::mutex> lock(state_mutex());
+    if (references.load() != 0) {
+        // The repeated call counts all the same: aclFinalizeReference must be called as often.
+        references.fetch_add(1);
+        return fail(ACL_ERROR_REPEAT_INITIALIZE, "ACL is initialised already in this process");
+    }
+    const int status = initialise_once(config_path, references);
+    if (status == ACL_SUCCESS) finalised.store(false);
+    return status;
 }
 
-aclError aclFinalize() {
-    return guarded_release(call_aclFinalize, [&]() -> int {
-        const std::lock_guard<std::mutex> lock(state_mutex());
-        if (finalised.load()) return fail(ACL_ERROR_REPEAT_FINALIZE, "ACL is finalised already");
+int finalise() {
+    const std::lock_guard<std::mutex> lock(state_mutex());
+    if (finalised.load()) return fail(ACL_ERROR_REPEAT_FINALIZE, "ACL is finalised already");
+    finalised.store(true);
+    references.store(0);
+    report();
+    return ACL_SUCCESS;
+}
+
+int drop_reference(uint64_t* left) {
+    const std::lock_guard<std::mutex> lock(state_mutex());
+    if (references.load() == 0) return fail(ACL_ERROR_REPEAT_FINALIZE, "ACL is not initialised");
+    const uint64_t remaining = references.fetch_sub(1) - 1;
+    if (left != nullptr) *left = remaining;
+    if (remaining == 0) {
         finalised.store(true);
-        references.store(0);
-        finalise();
-        return ACL_SUCCESS;
-    });
+        report();
+    }
+    return ACL_SUCCESS;
 }
 
-aclError aclFinalizeReference(uint64_t* refCount) {
-    return guarded_release(call_aclFinalizeReference, [&]() -> int {
-        const std::lock_guard<std::mutex> lock(state_mutex());
-        if (references.load() == 0) return fail(ACL_ERROR_REPEAT_FINALIZE, "ACL is not initialised");
-        const uint64_t left = references.fetch_sub(1) - 1;
-        if (refCount != nullptr) *refCount = left;
-        if (left == 0) {
-            finalised.store(true);
-            finalise();
-        }
-        return ACL_SUCCESS;
-    });
+int initialise_aclnn(const char* config_path) {
+    const std::lock_guard<std::mutex> lock(state_mutex());
+    return initialise_once(config_path, aclnn_references);
 }
 
-aclnnStatus aclnnInit(const char* configPath) {
-    return guarded(call_aclnnInit, [&]() -> int {
-        const std::lock_guard<std::mutex> lock(state_mutex());
-        return initialise(configPath, aclnn_references);
-    });
+int finalise_aclnn() {
+    const std::lock_guard<std::mutex> lock(state_mutex());
+    aclnn_references.store(0);
+    return ACLNN_SUCCESS;
 }
 
-aclnnStatus aclnnFinalize() {
-    return guarded_release(call_aclnnFinalize, [&]() -> int {
-        const std::lock_guard<std::mutex> lock(state_mutex());
-        aclnn_references.store(0);
-        return ACLNN_SUCCESS;
-    });
-}
+}  // namespace onnx_ascend::simulator
