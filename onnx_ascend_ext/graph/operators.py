@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+BROADCASTING_OPSET = 7
+"""The first version whose arithmetic broadcasts without an attribute, as it does today."""
+
 ELEMENTWISE = frozenset(
     {
         "Abs",

@@ -81,7 +81,6 @@ class Scope:
             self.sparse_initializers = frozenset(t.values.name for t in container.sparse_initializer)
         self.input_set = frozenset(self.input_names)
         self._index_producers()
-        self._uses: Counter[str] | None = None
         self._declared: dict[str, ValueInfoProto] | None = None
         self._captures: frozenset[str] | None = None
         self._ranks: list[int] | None = None
@@ -165,16 +164,6 @@ class Scope:
                 used |= body.captures
             self._captures = frozenset(name for name in used if name and not self.defines(name))
         return self._captures
-
-    def uses(self, name: str) -> int:
-        """How often a value of this scope is used: by nodes, as an output of the scope, by nested bodies."""
-        if self._uses is None:
-            counts = Counter(chain.from_iterable(self.inputs))
-            counts.update(self.output_names)
-            for body in self.bodies:
-                counts.update(body.captures)
-            self._uses = counts
-        return self._uses[name]
 
     @property
     def declared(self) -> Mapping[str, ValueInfoProto]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from onnx_ascend_ext.algebra import Ring
 from onnx_ascend_ext.catalog import DOMAIN
 from onnx_ascend_ext.graph import Constants, Types, node_label, paused_collection
+from onnx_ascend_ext.graph.operators import BROADCASTING_OPSET
 from onnx_ascend_ext.matching.extents import Extents
 from onnx_ascend_ext.matching.findings import Findings, Match, NearMiss
 from onnx_ascend_ext.matching.named import NamedForms, NamedNode
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.graph import ModelIndex, Scope
     from onnx_ascend_ext.matching.binding import Bound
     from onnx_ascend_ext.matching.structures import Plain
-
-# Broadcasting is what it is today since this version of the default domain.
-OLDEST_OPSET = 7
 
 
 def find(
@@ -103,11 +101,11 @@ class _Finder:
         if outermost.kind == "function" and outermost.container.domain == DOMAIN:
             return False
         opset = scope.opset("")
-        if opset is None or opset >= OLDEST_OPSET:
+        if opset is None or opset >= BROADCASTING_OPSET:
             return True
         if scope.kind != "body":
             self._findings.warnings.append(
-                f"{scope.path}: opset {opset} is not converted, the oldest one is {OLDEST_OPSET}; "
+                f"{scope.path}: opset {opset} is not converted, the oldest one is {BROADCASTING_OPSET}; "
                 "raise it with onnx.version_converter"
             )
         return False

@@ -14,9 +14,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from onnx_ascend_ext.catalog import Kernel
-
-_OPSET_OF_BROADCASTING = 7
-"""The first opset whose arithmetic broadcasts without an attribute."""
+from onnx_ascend_ext.graph.operators import BROADCASTING_OPSET
 
 _OPSET_OF_MIXED_POW = 12
 """The first opset whose Pow takes an exponent of another dtype, and whose Constant has `value_float`."""
@@ -58,10 +56,10 @@ def fit_function(kernel: Kernel, opset: int, dtypes: Sequence[int]) -> FittedFun
     Raises:
         UnfitError: no node of the model can use the body at this opset.
     """
-    if opset < _OPSET_OF_BROADCASTING:
+    if opset < BROADCASTING_OPSET:
         raise UnfitError(
             f"opset {opset} is too old for the body of {kernel.name}: convert the model to opset "
-            f"{_OPSET_OF_BROADCASTING} or newer with onnx.version_converter first"
+            f"{BROADCASTING_OPSET} or newer with onnx.version_converter first"
         )
     if opset >= kernel.opset:
         return FittedFunction(_at(kernel.function(), opset), None)

@@ -83,20 +83,11 @@ def test_names_resolve_through_outer_scopes():
     assert inner.find("nowhere") is None
 
 
-def test_captures_and_uses_count_what_bodies_need():
+def test_captures_are_what_bodies_need():
     main, middle, inner, _ = with_bodies().scopes
     assert inner.captures == {"a", "w", "k", "x"}
     assert middle.captures == {"a", "b", "c", "w", "x"}
     assert main.captures == frozenset()
-    assert main.uses("a") == 2
-    assert main.uses("c") == 2
-    assert main.uses("out") == 1
-    assert main.uses("z") == 0
-
-
-def test_an_output_that_is_listed_twice_is_used_twice():
-    main = index_of("main (float[N] x) => (float[N] y, float[N] y) { y = Relu(x) }").main
-    assert main.uses("y") == 2
 
 
 def test_the_default_domain_has_two_names_and_its_highest_import_counts():
