@@ -157,7 +157,8 @@ def convert(
         original, proto = proto, onnx.ModelProto()
         proto.CopyFrom(original)
     conversion = Conversion(model=proto, source=source)
-    with _blaming(source):
+    # The collector stays off until all but the result is gone again, and has nothing to walk over then.
+    with _blaming(source), paused_collection():
         _rewrite(proto, kernels, relaxed, conversion)
         if portable:
             with paused_collection():
@@ -215,23 +216,22 @@ def restore(model: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
 def _rewrite(model: onnx.ModelProto, kernels: Mapping[str, Kernel], relaxed: bool, report: Findings) -> None:
     """Rewrites a model in place until nothing is left to do, and tells `report` what was found."""
     order: dict[tuple[str, str], int] = {}
-    with paused_collection():
-        while True:
-            index = ModelIndex(model)
-            sites, findings = find(index, list(kernels.values()), relaxed=relaxed)
-            planned = plan(index, sites, kernels)
-            report.matches.extend(site.match for site, _ in planned.sites)
-            report.near_misses[:] = findings.near_misses
-            for site, reason in planned.refused:
-                report.near_misses.append(NearMiss(site.match.nodes[-1], site.match.scope, reason))
-            applied = apply(planned, index)
-            warnings = (*findings.warnings, *applied.warnings)
-            report.warnings.extend(text for text in warnings if text not in report.warnings)
-            if order or applied.may_match_again:
-                order = order or _order_of_values(index)
-                report.matches.sort(key=lambda match: order.get((match.scope, match.result), len(order)))
-            if not applied.may_match_again:
-                return
+    while True:
+        index = ModelIndex(model)
+        sites, findings = find(index, list(kernels.values()), relaxed=relaxed)
+        planned = plan(index, sites, kernels)
+        report.matches.extend(site.match for site, _ in planned.sites)
+        report.near_misses[:] = findings.near_misses
+        for site, reason in planned.refused:
+            report.near_misses.append(NearMiss(site.match.nodes[-1], site.match.scope, reason))
+        applied = apply(planned, index)
+        warnings = (*findings.warnings, *applied.warnings)
+        report.warnings.extend(text for text in warnings if text not in report.warnings)
+        if order or applied.may_match_again:
+            order = order or _order_of_values(index)
+            report.matches.sort(key=lambda match: order.get((match.scope, match.result), len(order)))
+        if not applied.may_match_again:
+            return
 
 
 def _order_of_values(index: ModelIndex) -> dict[tuple[str, str], int]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
+import gc
 import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,6 +175,7 @@ class _Task:
 
 
 def _convert_one(task: _Task, planned: PlannedOutput, as_json: bool) -> int:
+    gc.disable()  # one model is all that this process holds, and the collector would walk over it
     with CopyProgress() as progress:
         done = task.run(planned, progress)
     if as_json:
@@ -198,6 +198,9 @@ def _convert_all(task: _Task, plan: list[PlannedOutput], jobs: int, as_json: boo
     documents = []
     with contextlib.ExitStack() as stack:
         if jobs > 1:
+            import multiprocessing
+            from concurrent.futures import ProcessPoolExecutor
+
             # Workers start afresh: ONNX Runtime does not survive a fork.
             context = multiprocessing.get_context("spawn")
             pool = stack.enter_context(ProcessPoolExecutor(min(jobs, len(plan)), context))

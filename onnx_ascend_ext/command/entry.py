@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -26,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command and exits: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
     warnings.showwarning = _show_warning
     signal.signal(signal.SIGTERM, _terminated)
-    sys.exit(_run(arguments))
+    status = _run(arguments)
+    gc.freeze()  # nothing of a large model is searched for cycles on the way out
+    sys.exit(status)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -37,8 +37,17 @@ def console() -> Console:
     return Console(markup=False, emoji=False, highlight=False, width=width)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], most: int = 20) -> None:
-    """Prints the first `most` rows of a table, and how many are left; numbers are aligned to the right."""
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    most: int = 20,
+    total: int | None = None,
+) -> None:
+    """Prints the first `most` rows of a table, and how many are left; numbers are aligned to the right.
+
+    `total` is the number of rows where `rows` has no more than the first ones.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -53,8 +62,9 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     for row in body:
         table.add_row(*(Text(cell) for cell in row))
     console().print(table)
-    if len(rows) > most:
-        print_line(f" … and {len(rows) - most} more; --json lists all")
+    left = (len(rows) if total is None else total) - len(body)
+    if left:
+        print_line(f" … and {left} more; --json lists all")
 
 
 def print_line(text: str) -> None:

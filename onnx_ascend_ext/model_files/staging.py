@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -140,7 +139,7 @@ class Transaction:
         return _Staged(target, replace, fd, hidden, _identity(os.fstat(fd)))
 
     def _hidden_name(self, folder: Path) -> Path:
-        path = folder / f".onnx-ascend-{secrets.token_hex(6)}.tmp"
+        path = folder / f".onnx-ascend-{os.urandom(6).hex()}.tmp"
         self._hidden.append(path)
         return path
 

@@ -87,8 +87,8 @@ def _leaves_arithmetic(
 
 def _removed(site: Site, liveness: Liveness) -> list[onnx.NodeProto]:
     """The nodes of a site that die, without its root."""
-    dead, nodes = liveness.dead_nodes[site.scope], site.scope.nodes
-    removed = [nodes[node] for node in site.covered if node in dead and node != site.root]
+    dead, nodes, root = liveness.dead_nodes[site.scope], site.scope.nodes, site.root
+    removed = [nodes[node] for node in site.covered if node in dead and node != root]
     for scope, node in site.captured:
         if node in liveness.dead_nodes[scope]:
             removed.append(scope.nodes[node])

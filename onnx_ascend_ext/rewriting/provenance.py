@@ -42,7 +42,7 @@ def merge_descriptions(node: onnx.NodeProto, others: Iterable[onnx.NodeProto]) -
 
     Where they differ under one key, every value is kept, the node's own first, separated by `; `.
     """
-    telling = [other for other in others if other.metadata_props or other.doc_string]
+    telling = [other for other in others if other.doc_string or other.metadata_props]
     if not telling:
         return
     values: dict[str, list[str]] = {}
