@@ -105,7 +105,7 @@ class Constants:
             if op_type == "ConstantOfShape":
                 found = memo[key] = self._constant_of_shape(scope, index)
                 break
-            source = scope.inputs[index][0] if op_type in _FOLLOWED and scope.inputs[index] else ""
+            source = scope.inputs[index][0] if op_type in FOLLOWED and scope.inputs[index] else ""
             owner = scope.find(source) if source else None
             if owner is None or key in walked:
                 memo[key] = None
@@ -245,9 +245,11 @@ class Constants:
         return None if attribute is None or attribute.ref_attr_name else tuple(attribute.ints)
 
 
-_FOLLOWED = frozenset(
+FOLLOWED = frozenset(
     {"Identity", "Cast", "CastLike", "Expand", "Reshape", "Unsqueeze", "Squeeze", "Transpose", "Flatten"}
 )
+"""Operators whose result is a constant where their first input is one."""
+
 
 
 def _extent(dims: Dims) -> Extent:

@@ -163,22 +163,21 @@ class _Finder:
         return None
 
     def _plain_site(self, plain: Plain) -> Site:
-        scope, kernel = plain.scope, plain.pattern.kernel
-        covered = sorted(plain.nodes) if scope.is_sorted else sorted(plain.nodes, key=scope.position)
-        producer = scope.producer.get(plain.activation)
+        pattern, scope, root, gradient, activation, nodes = plain
+        covered = tuple(sorted(nodes) if scope.is_sorted else sorted(nodes, key=scope.position))
+        producer = scope.producer.get(activation)
         proven = (
             producer is not None and scope.op_types[producer] == "Sigmoid" and not scope.domains[producer]
         )
         if not proven:
-            proven = self._valuation.is_sigmoid(self._valuation.form(scope, plain.activation))
-        names = [plain.gradient, plain.activation]
-        if plain.pattern.gradient:
-            names.reverse()
-        result = scope.outputs[plain.root][0]
+            proven = self._valuation.is_sigmoid(self._valuation.form(scope, activation))
+        kernel = pattern.kernel
+        names = (activation, gradient) if pattern.gradient else (gradient, activation)
+        result = scope.outputs[root][0]
         labels = tuple([node_label(scope.nodes[index]) for index in covered])
         inputs = dict(zip(kernel.inputs, names, strict=True))
         match = Match(kernel.name, scope.path, labels, inputs, result, "algebra", proven)
-        return Site(match, scope, plain.root, tuple(covered), tuple(names), result)
+        return Site(match, scope, root, covered, names, result)
 
     def _search_leniently(
         self, scopes: list[Scope], sites: dict[tuple[Scope, int], Site], covered: set[tuple[Scope, int]]

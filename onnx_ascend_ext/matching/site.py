@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.matching.findings import Match
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Site:
-    """One place that can be computed by a kernel node.
+    """One place that can be computed by a kernel node. It is not changed once it is made.
 
     The value `result` equals `kernel(operands) * factors[0] * ... * scale`, with each operand passed
     through its `views` first. Shape and element type of that product are those of `result`.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from onnx_ascend_ext.algebra import Form, TooLargeError
+from onnx_ascend_ext.graph.constants import FOLLOWED
 from onnx_ascend_ext.graph.tensors import FLOAT_TYPES
 from onnx_ascend_ext.matching.operators import ARITHMETIC, CONSTANTS, FUNCTIONS, near_integer
 from onnx_ascend_ext.matching.sigmoids import NEGATING
@@ -29,8 +30,8 @@ _MAX_NODES = 8
 _PLACES = tuple(range(MAX_LEAVES))
 _DECIDED = frozenset({"Add", "Sub", "Mul"})
 
-# What a name can be: a value that nothing more is known of, a Sigmoid, a result of arithmetic that may hold
-# more than the structure shows, or something that structures do not deal with.
+# What a name can be, other than a constant: a value that nothing more is known of, a Sigmoid, a result of
+# arithmetic that may hold more than the structure shows, or something that structures do not deal with.
 _OPAQUE, _SIGMOID, _COMPUTED, _OTHER = range(4)
 
 
@@ -160,15 +161,10 @@ class Plain(NamedTuple):
     nodes: tuple[int, ...]
 
 
-class _Part(NamedTuple):
-    proof: Proof
-    leaves: tuple[str, ...]
-    nodes: tuple[int, ...]
+# The proof of a structure, its leaves, its nodes (some of them repeatedly), and what stands for it in the key
+# of a larger structure that starts with it.
+_Part: TypeAlias = "tuple[Proof, tuple[str, ...], tuple[int, ...], tuple[int, ...]]"
 
-
-# What a name can be, other than a constant: a value that nothing more is known of, a Sigmoid, a result of
-# arithmetic that may hold more than the structure shows, or something that structures do not deal with.
-_OPAQUE, _SIGMOID, _COMPUTED, _OTHER = range(4)
 Kind: TypeAlias = "int | tuple[Rational]"
 
 
@@ -207,7 +203,7 @@ class Structures:
         if decision is None and scope.op_types[index] == "Mul":
             deeper = self._part(index, self._parts, self._inner_part)
             decision = None if deeper is None else self._weighed(index, deeper)
-        if decision is None and self._are_refined(part.leaves):
+        if decision is None and self._are_refined(part[1]):
             decision = self._weighed(index, part)
         return decision
 
@@ -226,9 +222,10 @@ class Structures:
         return True
 
     def _weighed(self, index: int, part: _Part) -> Plain | bool | None:
-        proof, leaves, nodes = part
+        proof, leaves, nodes, _ = part
         if proof.pattern is not None:
             gradient, activation = leaves[proof.gradient], leaves[proof.activation]
+            nodes = tuple(dict.fromkeys(nodes))
             if len(leaves) == 2 and len(nodes) > 2 and (proof.has_constant or self._may_be_float(activation)):
                 return Plain(proof.pattern, self._scope, index, gradient, activation, nodes)
             return None
@@ -255,44 +252,49 @@ class Structures:
         nodes: tuple[int, ...] = (index,)
         key: list[Hashable] = [op_type]
         for name in scope.inputs[index]:
-            part = parts.get(name)
-            if part is None and inner_part is not None:
-                part = inner_part(name)
-            if part is not None:
-                nodes += part.nodes
-                if leaves:
-                    key.append((part.proof.number, *[_place(leaves, leaf) for leaf in part.leaves]))
-                else:
-                    leaves.extend(part.leaves)
-                    key.append((part.proof.number, *_PLACES[: len(leaves)]))
-                continue
             kind = kinds.get(name)
             if kind is None:
                 kind = self._kind(name)
-            if kind.__class__ is tuple:
+            if kind == _COMPUTED:
+                part = parts.get(name)
+                if part is None and inner_part is not None:
+                    part = inner_part(name)
+                if part is not None:
+                    proof, inner_leaves, inner_nodes, whole = part
+                    nodes += inner_nodes
+                    if leaves:
+                        key.append((proof.number, *[_place(leaves, leaf) for leaf in inner_leaves]))
+                    else:
+                        leaves.extend(inner_leaves)
+                        key.append(whole)
+                    continue
+            elif kind.__class__ is tuple:
                 if op_type == "Mul":
                     return None
                 key.append(kind)
+                continue
             elif kind == _OTHER:
                 return None
-            elif name in leaves:
+            if name in leaves:
                 key.append(leaves.index(name))
             else:
                 key.append(len(leaves))
                 leaves.append(name)
-        if not 0 < len(leaves) <= MAX_LEAVES or len(nodes) > _MAX_NODES:
+        if not 0 < len(leaves) <= MAX_LEAVES:
             return None
-        proof = self._proofs.of(tuple(key))
-        if proof is None:
-            return None
-        if len(nodes) > 2:
+        if len(nodes) > _MAX_NODES:
             nodes = tuple(dict.fromkeys(nodes))
-        return _Part(proof, tuple(leaves), nodes)
+            if len(nodes) > _MAX_NODES:
+                return None
+        proved = self._proofs.of(tuple(key))
+        if proved is None:
+            return None
+        return proved, tuple(leaves), nodes, (proved.number, *_PLACES[: len(leaves)])
 
     def _inner_part(self, name: str) -> _Part | None:
-        """The structure of a value that is a product or sum of leaves and such values."""
+        """The structure of a computed value that is a product or sum of leaves and such values."""
         part = self._inner.get(name)
-        if part is not None or name in self._inner or self._kind(name) != _COMPUTED:
+        if part is not None or name in self._inner:
             return part
         index = self._scope.producer[name]
         if self._scope.op_types[index] in _DECIDED and len(self._scope.inputs[index]) == 2:
@@ -348,16 +350,15 @@ class Structures:
     def _kind_of(self, name: str) -> Kind:
         scope = self._scope
         index = scope.producer.get(name)
-        if index is None and not (name in scope.initializers or name in scope.input_set):
-            return _OTHER
-        op_type = "" if index is None else scope.op_types[index]
-        if index is None or op_type in CONSTANTS or op_type in ARITHMETIC:
-            constant = self._valuation.constants.uniform(scope, name)
-            if constant is not None:
-                plain = not constant.variable and not constant.extent and not near_integer(constant.value)
-                return (constant.value,) if plain and constant.element_type in FLOAT_TYPES else _OTHER
         if index is None:
-            return _OPAQUE
+            if name in scope.initializers:
+                return self._constant_kind(name) or _OPAQUE
+            return _OPAQUE if name in scope.input_set else _OTHER
+        op_type = scope.op_types[index]
+        if op_type in CONSTANTS or op_type in FOLLOWED:
+            kind = self._constant_kind(name)
+            if kind is not None:
+                return kind
         if self._valuation.calls_a_function(scope, index):
             return _OTHER
         if scope.domains[index]:
@@ -369,6 +370,14 @@ class Structures:
             negative = source is not None and scope.op_types[source] in NEGATING
             return _OTHER if op_type == "Exp" or negative else _SIGMOID
         return _OTHER if op_type in CONSTANTS else _OPAQUE
+
+    def _constant_kind(self, name: str) -> Kind | None:
+        """What a name is as a constant, or None when it is none."""
+        constant = self._valuation.constants.uniform(self._scope, name)
+        if constant is None:
+            return None
+        plain = not constant.variable and not constant.extent and not near_integer(constant.value)
+        return (constant.value,) if plain and constant.element_type in FLOAT_TYPES else _OTHER
 
 
 def _place(leaves: list[str], name: str) -> int:
