@@ -149,14 +149,17 @@ class Ring:
             base, exponent = b.factors[0]
             if exponent == 1 and not base & 1:
                 return Form(a.scale, ((self._one_plus(quotient(b.scale, a.scale), base), 1),))
+            if exponent == -1 and not base & 1:
+                total = self._one_plus(quotient(a.scale, b.scale), base)
+                return Form(b.scale, product(((total, 1),), b.factors))
         common = common_monomial((a.factors, b.factors))
         if common:
             undone = inverse(common)
             a = Form(a.scale, product(a.factors, undone))
             b = Form(b.scale, product(b.factors, undone))
-        total = self.expanded(a)
-        add_into(total, self.expanded(b))
-        form = self.sum_of(total)
+        terms = self.expanded(a)
+        add_into(terms, self.expanded(b))
+        form = self.sum_of(terms)
         return self.multiply(form, Form(1, common)) if common else form
 
     def substitute(self, form: Form, image: Callable[[int], Form]) -> Form:
@@ -218,6 +221,10 @@ class Ring:
 
     def expanded(self, form: Form) -> Polynomial:
         """A form without negative exponents as a new polynomial over atoms."""
+        if form.scale == 1 and len(form.factors) == 1:
+            ((base, exponent),) = form.factors
+            if exponent == 1 and base & 1:
+                return dict(self._sums[base >> 1])
         exponents = tuple((base, e) for base, e in form.factors if not base & 1)
         result: Polynomial = {exponents: form.scale}
         for base, exponent in form.factors:

@@ -251,7 +251,6 @@ FOLLOWED = frozenset(
 """Operators whose result is a constant where their first input is one."""
 
 
-
 def _extent(dims: Dims) -> Extent:
     return frozenset({dims}) if dims else SCALAR
 

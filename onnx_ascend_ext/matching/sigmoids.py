@@ -68,23 +68,27 @@ class Sigmoids:
     def recognised(self, form: Form) -> Form:
         """A form in which `exp(x) / (1 + exp(x))` and `1 / (1 + exp(x))` are the sigmoids that they are."""
         ring = self._store.ring
+        powers: dict[int, int] = {}
         for base, exponent in form.factors:
             if exponent >= 0 or not ring.is_sum(base):
                 continue
             atom = self._exp_of_sum(base)
             if atom is None:
                 continue
+            powers = powers or dict(form.factors)
             argument = self._exponents[atom]
-            powers = dict(form.factors)
             count = -powers.pop(base)
             rising = min(max(powers.get(atom, 0), 0), count)
             if rising:
                 powers[atom] -= rising
-            rest = Form(form.scale, monomial(powers))
-            rest = ring.multiply(rest, ring.power(self._of(argument), rising))
-            falling = ring.power(self._of(argument.negated()), count - rising)
-            return self.recognised(ring.multiply(rest, falling))
-        return form
+                self._add_power(powers, argument, rising)
+            if count > rising:
+                self._add_power(powers, argument.negated(), count - rising)
+        return Form(form.scale, monomial(powers)) if powers else form
+
+    def _add_power(self, powers: dict[int, int], argument: Argument, exponent: int) -> None:
+        ((atom, _),) = self._of(argument).factors
+        powers[atom] = powers.get(atom, 0) + exponent
 
     def _argument(self, scope: Scope, name: str) -> Argument:
         """The argument that a name stands for."""
