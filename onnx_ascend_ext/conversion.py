@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -152,17 +153,14 @@ def convert(
         AscendExtError: `only` or `exclude` names a kernel that does not exist.
     """
     kernels = _chosen(only, exclude)
-    proto, source = _opened(model)
-    if source is None:
-        original, proto = proto, onnx.ModelProto()
-        proto.CopyFrom(original)
+    proto, source, original = _opened(model)
     conversion = Conversion(model=proto, source=source)
     # The collector stays off until all but the result is gone again, and has nothing to walk over then.
-    with _blaming(source), paused_collection():
+    with _blaming(source), model_files.blaming_damage(original), paused_collection():
         _rewrite(proto, kernels, relaxed, conversion)
+        _check_texts(conversion)
         if portable:
-            with paused_collection():
-                conversion.portable, warnings = attach(proto, catalog.load_portable())
+            conversion.portable, warnings = attach(proto, catalog.load_portable())
             conversion.warnings.extend(text for text in warnings if text not in conversion.warnings)
     return conversion
 
@@ -203,11 +201,8 @@ def restore(model: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
     Raises:
         ModelError: the model cannot be read, or has a kernel node whose body is not known.
     """
-    proto, source = _opened(model)
-    if source is None:
-        original, proto = proto, onnx.ModelProto()
-        proto.CopyFrom(original)
-    with _blaming(source):
+    proto, source, original = _opened(model)
+    with _blaming(source), model_files.blaming_damage(original):
         inline_portable(proto)
         inline_kernels(proto, catalog.load())
     return proto
@@ -254,12 +249,26 @@ def _names(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _opened(model: onnx.ModelProto | str | os.PathLike[str]) -> tuple[onnx.ModelProto, Path | None]:
+def _check_texts(report: Findings) -> None:
+    """Raises TypeError where a name is bytes, which protobuf gives for text that is not UTF-8."""
+    matches = report.matches
+    "".join(match.result for match in matches)
+    "".join(chain.from_iterable(match.nodes for match in matches))
+    "".join(chain.from_iterable(match.inputs.values() for match in matches))
+    "".join(miss.node for miss in report.near_misses)
+
+
+def _opened(
+    model: onnx.ModelProto | str | os.PathLike[str],
+) -> tuple[onnx.ModelProto, Path | None, Callable[[], onnx.ModelProto]]:
+    """A model that may be changed, its file if any, and how to get it again as it was."""
     if isinstance(model, onnx.ModelProto):
-        return model, None
+        copied, original = onnx.ModelProto(), model
+        copied.CopyFrom(original)
+        return copied, None, lambda: original
     if isinstance(model, str | os.PathLike):
         path = Path(model)
-        return model_files.load(path), path
+        return model_files.load(path), path, lambda: model_files.load(path)
     raise TypeError(f"model must be an onnx.ModelProto or a path, not {type(model).__name__}")
 
 

@@ -2,6 +2,7 @@
 
 from onnx_ascend_ext.model_files.batch import PlannedOutput, collect, make_folders, plan_outputs
 from onnx_ascend_ext.model_files.copying import Progress
+from onnx_ascend_ext.model_files.damage import blaming_damage
 from onnx_ascend_ext.model_files.reading import load
 from onnx_ascend_ext.model_files.writing import SavedFiles, save
 
@@ -9,6 +10,7 @@ __all__ = [
     "PlannedOutput",
     "Progress",
     "SavedFiles",
+    "blaming_damage",
     "collect",
     "load",
     "make_folders",

@@ -9,6 +9,7 @@ from pathlib import Path
 from onnx import ModelProto
 
 from onnx_ascend_ext.errors import ModelError
+from onnx_ascend_ext.model_files.damage import blaming_damage
 from onnx_ascend_ext.model_files.external_data import data_files, external_tensors
 from onnx_ascend_ext.model_files.formats import MAX_PROTOBUF_BYTES, parse, text_format
 from onnx_ascend_ext.model_files.wording import reason, shown
@@ -31,7 +32,8 @@ def load(path: str | os.PathLike[str]) -> ModelProto:
     path = Path(path)
     data = _read(path)
     model = parse(data, path)
-    data_files(external_tensors(model, serialized=None if text_format(path) else data), path)
+    with blaming_damage(lambda: model, path):
+        data_files(external_tensors(model, serialized=None if text_format(path) else data), path)
     return model
 
 
