@@ -12,11 +12,7 @@ from onnx_ascend_ext.conversion import convert
 from onnx_ascend_ext.errors import BackendError, ModelError
 from onnx_ascend_ext.sessions import InferenceSession
 from onnx_ascend_ext.sessions.assignment import CPU_EP_NAME, converted_nodes, node_providers
-from onnx_ascend_ext.sessions.onnxruntime_module import onnxruntime
-
-_ERRORS_ONLY = 3
-# Where ONNX Runtime looks for the external data of a model that it is given as bytes.
-_EXTERNAL_DATA_FOLDER = "session.model_external_initializers_file_folder_path"
+from onnx_ascend_ext.sessions.onnxruntime_module import ERRORS_ONLY, EXTERNAL_DATA_FOLDER, onnxruntime
 
 
 @dataclass(frozen=True)
@@ -76,10 +72,10 @@ class SessionSettings:
 
     def _options(self) -> Any:
         options = onnxruntime().SessionOptions()
-        options.log_severity_level = _ERRORS_ONLY
+        options.log_severity_level = ERRORS_ONLY
         options.intra_op_num_threads = self.threads
         if self.folder is not None:
-            options.add_session_config_entry(_EXTERNAL_DATA_FOLDER, str(self.folder.resolve()))
+            options.add_session_config_entry(EXTERNAL_DATA_FOLDER, str(self.folder.resolve()))
         return options
 
 

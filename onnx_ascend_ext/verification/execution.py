@@ -16,14 +16,11 @@ from onnx_ascend_ext.errors import BackendError
 from onnx_ascend_ext.native import Device, describe
 from onnx_ascend_ext.sessions import values
 from onnx_ascend_ext.sessions.assignment import CPU_EP_NAME, RECORD_ASSIGNMENT, converted_nodes, fallen_back
-from onnx_ascend_ext.sessions.onnxruntime_module import loads_plugin_ep, onnxruntime
+from onnx_ascend_ext.sessions.onnxruntime_module import EXTERNAL_DATA_FOLDER, loads_plugin_ep, onnxruntime
 from onnx_ascend_ext.verification.doors import load_session, open_door, quiet_options
 
 Array = npt.NDArray[Any]
 MakeFeeds = Callable[[Any], Mapping[str, Array]]
-
-# Where ONNX Runtime looks for the external data of a model that it is given as bytes.
-_EXTERNAL_DATA_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 @dataclass(frozen=True)
@@ -130,5 +127,5 @@ def _cpu_session(source: str | bytes, folder: Path | None = None) -> Any:
     if loads_plugin_ep(onnxruntime()):
         options.add_session_config_entry(RECORD_ASSIGNMENT, "1")
     if folder is not None:
-        options.add_session_config_entry(_EXTERNAL_DATA_FOLDER, str(folder))
+        options.add_session_config_entry(EXTERNAL_DATA_FOLDER, str(folder))
     return load_session(source, options)

@@ -30,7 +30,7 @@ def test_help_loads_neither_onnx_nor_onnx_runtime_nor_numpy() -> None:
 
 
 def test_every_command_has_help(onnx_ascend) -> None:
-    for name in ("convert", "inspect", "verify", "run", "restore", "bench", "kernels", "doctor"):
+    for name in ("convert", "inspect", "verify", "run", "restore", "train", "bench", "kernels", "doctor"):
         ended = onnx_ascend(name, "--help")
         assert ended.status == 0
         assert f"onnx-ascend {name}" in ended.stdout
