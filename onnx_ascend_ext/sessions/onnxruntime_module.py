@@ -10,7 +10,7 @@ from onnx_ascend_ext.errors import BackendError
 
 # A severity of ONNX Runtime's log.
 ERRORS_ONLY = 3
-# The session configuration entry for the folder of a model's external data, where the model is given as bytes.
+# The session configuration entry for the folder of the external data of a model that is given as bytes.
 EXTERNAL_DATA_FOLDER = "session.model_external_initializers_file_folder_path"
 PLUGIN_EP_VERSION = (1, 24)
 
