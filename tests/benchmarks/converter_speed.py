@@ -1,7 +1,8 @@
 """Measures `onnx-ascend convert` as a whole process beside other tools, and prints a Markdown table.
 
 Run it as `python tests/benchmarks/converter_speed.py` where the extras `ort` and `bench` are installed. Every
-tool reads a generated model and writes another; runs are interleaved, and the median counts. This process
+tool reads a generated model and writes another; runs are interleaved, and the median counts. CPU time is that
+of user and system, which tells more than elapsed time on a machine that does other work as well. This process
 stays small on purpose, since Linux counts the memory of the process that starts another one to its peak.
 """
 
@@ -17,9 +18,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
 GENERATOR = str(HERE / "converter_graphs.py")
@@ -38,16 +40,23 @@ class Tool:
     """Whether its output must have a SigmoidBackward for each gradient."""
 
 
+class Usage(NamedTuple):
+    """What one process took."""
+
+    cpu_seconds: float
+    seconds: float
+    megabytes: float
+
+
 @dataclass
 class Runs:
     """Measurements of one tool on one graph."""
 
-    seconds: list[float] = field(default_factory=list)
-    megabytes: list[float] = field(default_factory=list)
+    done: list[Usage] = field(default_factory=list)
     problem: str = ""
 
-    def medians(self) -> tuple[float, float]:
-        return statistics.median(self.seconds), statistics.median(self.megabytes)
+    def median(self) -> Usage:
+        return Usage(*map(statistics.median, zip(*self.done, strict=True)))
 
 
 def peer(script: str, module: str, *, rewrites: bool = True) -> Tool:
@@ -83,74 +92,110 @@ def sizes() -> dict[str, Size]:
     return {name: Size(*numbers) for name, numbers in json.loads(listed).items()}
 
 
-def measure(command: Sequence[str]) -> tuple[float, float, str]:
-    """Seconds, peak megabytes and, where it failed, the last line of stderr of one run."""
+def measure(command: Sequence[str], environment: Mapping[str, str]) -> tuple[Usage, str]:
+    """What one run took and, where it failed, the last line of its stderr."""
     with tempfile.TemporaryFile() as log:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=environment)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         log.seek(0)
         words = log.read().decode(errors="replace").strip().splitlines() or ["no message"]
-    return seconds, usage.ru_maxrss / 1024, words[-1] if process.returncode else ""
+    taken = Usage(usage.ru_utime + usage.ru_stime, seconds, usage.ru_maxrss / 1024)
+    return taken, words[-1] if process.returncode else ""
 
 
-def run_graph(name: str, size: Size, tools: dict[str, Tool], repeat: int, folder: Path) -> dict[str, Runs]:
-    source = folder / f"{name}.onnx"
-    subprocess.check_call([sys.executable, GENERATOR, "make", name, str(source)])
-    runs = {tool: Runs() for tool in tools}
-    for _ in range(repeat):
-        for label, tool in tools.items():
-            if runs[label].problem:
-                continue
-            target = folder / "output.onnx"
-            target.unlink(missing_ok=True)
-            paths = [target, source] if tool.command[-1] == "-o" else [source, target]
-            seconds, megabytes, problem = measure([*tool.command, *map(str, paths)])
-            runs[label].seconds.append(seconds)
-            runs[label].megabytes.append(megabytes)
-            if not problem and tool.rewrites and not runs[label].seconds[1:]:
-                count = int(subprocess.check_output([sys.executable, GENERATOR, "count", str(target)]))
-                if count != size.gradients:
-                    problem = f"found {count} of {size.gradients}"
-            runs[label].problem = problem
-    source.unlink()
-    return runs
+class Bench:
+    """Runs tools on generated graphs in one folder."""
+
+    def __init__(self, folder: Path, repeat: int, limit: float) -> None:
+        self._folder, self._repeat, self._limit = folder, repeat, limit
+        # Every tool's modules are compiled once, as an installation does, and not anew in each run.
+        self._environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+        self._environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+    def run(self, name: str, size: Size, tools: Mapping[str, Tool]) -> dict[str, Runs]:
+        """Measures tools on a graph in turn, the slow ones fewer times."""
+        source = self._made(name)
+        runs = {tool: Runs() for tool in tools}
+        for _ in range(self._repeat):
+            for label, tool in tools.items():
+                own = runs[label]
+                if own.problem or sum(usage.seconds for usage in own.done) > self._limit:
+                    continue
+                usage, own.problem = self._measure(tool, source)
+                own.done.append(usage)
+                if not own.problem and tool.rewrites and len(own.done) == 1:
+                    own.problem = self._miscount(size)
+        source.unlink()
+        return runs
+
+    def warm_up(self, name: str, tools: Mapping[str, Tool]) -> None:
+        """Runs every tool once on a small graph."""
+        source = self._made(name)
+        for tool in tools.values():
+            self._measure(tool, source)
+        source.unlink()
+
+    def _made(self, name: str) -> Path:
+        source = self._folder / f"{name}.onnx"
+        subprocess.check_call([sys.executable, GENERATOR, "make", name, str(source)])
+        return source
+
+    def _measure(self, tool: Tool, source: Path) -> tuple[Usage, str]:
+        self._target.unlink(missing_ok=True)
+        paths = [self._target, source] if tool.command[-1] == "-o" else [source, self._target]
+        return measure([*tool.command, *map(str, paths)], self._environment)
+
+    def _miscount(self, size: Size) -> str:
+        count = int(subprocess.check_output([sys.executable, GENERATOR, "count", str(self._target)]))
+        return "" if count == size.gradients else f"found {count} of {size.gradients}"
+
+    @property
+    def _target(self) -> Path:
+        return self._folder / "output.onnx"
 
 
 def table(results: dict[str, dict[str, Runs]], known: dict[str, Size]) -> str:
     lines = [
-        "| graph | tool | time | of the floor | peak memory | of the floor |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
+        "| graph | tool | CPU time | of the floor | elapsed | of the floor | peak memory | of the floor | runs |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, runs in results.items():
         label = f"{name}: {known[name].nodes:,} nodes, {known[name].gradients:,} gradients"
-        floor_seconds, floor_megabytes = runs[FLOOR].medians()
+        floor = runs[FLOOR].median()
         for tool, measured in runs.items():
             if measured.problem:
-                lines.append(f"| {label} | {tool} | {measured.problem} | | | |")
+                lines.append(f"| {label} | {tool} | {measured.problem} | | | | | | |")
                 continue
-            seconds, megabytes = measured.medians()
+            taken = measured.median()
+            cpu, elapsed, memory = (own / base for own, base in zip(taken, floor, strict=True))
             lines.append(
-                f"| {label} | {tool} | {seconds:.2f} s | {seconds / floor_seconds:.2f} "
-                f"| {megabytes:.0f} MB | {megabytes / floor_megabytes:.2f} |"
+                f"| {label} | {tool} | {taken.cpu_seconds:.2f} s | {cpu:.2f} | {taken.seconds:.2f} s "
+                f"| {elapsed:.2f} | {taken.megabytes:.0f} MB | {memory:.2f} | {len(measured.done)} |"
             )
     return "\n".join(lines)
 
 
-def conditions(tools: dict[str, Tool], repeat: int) -> str:
+def conditions(tools: Mapping[str, Tool]) -> str:
     """One sentence on what the numbers were measured with."""
     modules = sorted({tool.module for tool in tools.values()})
     versions = ", ".join(f"{module} {importlib.metadata.version(module)}" for module in modules)
     python = ".".join(map(str, sys.version_info[:3]))
-    return f"Median of {repeat} interleaved runs on {os.cpu_count()} cores; Python {python}, {versions}."
+    return f"Medians of interleaved runs on {os.cpu_count()} cores; Python {python}, {versions}."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     known = sizes()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=5, help="runs of each tool (default: %(default)s)")
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=20,
+        help="seconds after which a tool is not run again on a graph (default: %(default)s)",
+    )
     parser.add_argument("--graph", choices=known, action="append", help="only this graph; may be repeated")
     parser.add_argument("--no-peers", action="store_true", help=f"run only '{OURS}' and the floor")
     options = parser.parse_args(arguments)
@@ -159,12 +204,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missing = [] if options.no_peers else sorted(TOOLS.keys() - available.keys())
     results = {}
     with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder), options.repeat, options.limit)
+        bench.warm_up(min(known, key=lambda name: known[name].nodes), ours if options.no_peers else available)
         for name in options.graph or known:
             tools = available if name == COMPARED and not options.no_peers else ours
             print(f"measuring {name} ...", file=sys.stderr)
-            results[name] = run_graph(name, known[name], tools, options.repeat, Path(folder))
+            results[name] = bench.run(name, known[name], tools)
     print(table(results, known))
-    print(f"\n{conditions(available, options.repeat)}")
+    print(f"\n{conditions(ours if options.no_peers else available)}")
     for name in missing:
         print(f"\n{name} was not measured: {TOOLS[name].module} is not installed")
     return 1 if any(runs.problem for by_tool in results.values() for runs in by_tool.values()) else 0
