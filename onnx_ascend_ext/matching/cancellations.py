@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # More sums than cancel in any gradient.
 _MAX_SUMS = 4
+# How far a product may go on, so that a long one is not looked at again and again as a whole.
+_MAX_STEPS = 16
 
 
 class Cancellations:
@@ -25,10 +27,12 @@ class Cancellations:
 
     def __init__(self, valuation: Valuation) -> None:
         self._valuation = valuation
-        self._cancelled: dict[tuple[Scope, str], tuple[int, ...]] = {}
+        self._followed: dict[tuple[Scope, str], tuple[int, tuple[int, ...]]] = {}
 
-    def of(self, scope: Scope, index: int, form: Form) -> tuple[int, ...]:
+    def follow(self, scope: Scope, index: int, form: Form) -> tuple[int, ...] | None:
         """The sums that have cancelled in a node's result or in those that it is computed from.
+
+        None where the product has gone on for too long.
 
         Args:
             scope: where the node lies.
@@ -40,16 +44,22 @@ class Cancellations:
         if op_type in ADDITIVE:
             forms = self._valuation.forms(scope)
             operands = [name for name in operands if forms.get(name, UNIT).scale]
+        before = [
+            self._followed.get((self._valuation.owner(scope, name), name), (0, ())) for name in operands
+        ]
+        steps = 1 + max((steps for steps, _ in before), default=0)
         found: list[int] = []
-        carried = [self._cancelled.get((self._valuation.owner(scope, name), name), ()) for name in operands]
-        if op_type not in ADDITIVE or all(carried):
-            found.extend(base for bases in carried for base in bases)
+        if op_type not in ADDITIVE or all(bases for _, bases in before):
+            found.extend(base for _, bases in before for base in bases)
         if len(operands) > 1:
             found.extend(self._cancelled_here(scope, index, form))
-        bases = tuple(dict.fromkeys(found))[:_MAX_SUMS]
-        if bases:
-            self._cancelled[scope, scope.outputs[index][0]] = bases
-        return bases
+        bases = tuple(dict.fromkeys(found))[:_MAX_SUMS] if steps <= _MAX_STEPS else ()
+        self._followed[scope, scope.outputs[index][0]] = steps, bases
+        return bases if steps <= _MAX_STEPS else None
+
+    def forget(self, scope: Scope, name: str) -> None:
+        """Start anew at a value, since it is an atom from now on."""
+        self._followed.pop((scope, name), None)
 
     def _cancelled_here(self, scope: Scope, index: int, form: Form) -> list[int]:
         """The sums that an operand is divided by and the result is not, or by a lower power."""

@@ -82,7 +82,9 @@ class Search:
             if self._valuation.is_opaque(scope, name):
                 continue
             self._candidates.note_operands(scope, index, form)
-            cancelled = self._cancellations.of(scope, index, form) if self._valuation.any_quotient else ()
+            cancelled = (
+                self._cancellations.follow(scope, index, form) if self._valuation.any_quotient else None
+            )
             if not cancelled and not self._candidates.may_explain(form):
                 continue
             self._note_constant_factor(scope, index, name)
@@ -93,6 +95,7 @@ class Search:
                 deferred.append(found)
             elif found is not None:
                 outcome.bound.append(found)
+                self._cancellations.forget(scope, name)
                 self._valuation.make_atom(scope, name)
                 self._valuation.extents.make_own(scope, name)
                 continue
@@ -166,19 +169,22 @@ class Search:
         if (product and not all(forms[s].factors for s in inputs)) or not self._scaled.isdisjoint(inputs):
             self._scaled.add(name)
 
-    def _match(self, scope: Scope, root: int, form: Form, cancelled: tuple[int, ...]) -> Bound | str | None:
+    def _match(
+        self, scope: Scope, root: int, form: Form, cancelled: tuple[int, ...] | None
+    ) -> Bound | str | None:
         """The first way to compute a node by a kernel, or why the first one that was tried is refused.
 
-        `cancelled` are sums that a slope may have had as its factor although the form has not.
+        `cancelled` are sums that a slope may have had as its factor although the form has not; None where no
+        factor can have cancelled.
         """
         refusal: str | None = None
         quotients: list[tuple[Candidate, Form]] = []
         hidden: list[tuple[Candidate, Form]] = []
         powers = dict(form.factors)
         bases = dict.fromkeys([base for base, exponent in form.factors if base & 1 and exponent > 0])
-        for candidate in self._candidates_of(form, [*bases, *cancelled]):
+        for candidate in self._candidates_of(form, [*bases, *(cancelled or ())]):
             kept = all(powers.get(b, 0) >= e for b, e in candidate.slope.factors if e > 0)
-            if kept or self._valuation.any_quotient:
+            if kept or cancelled is not None:
                 rest = self._rest(form, candidate.slope)
                 if rest is not None:
                     (quotients if kept else hidden).append((candidate, rest))
