@@ -89,9 +89,8 @@ def _removed(site: Site, liveness: Liveness) -> list[onnx.NodeProto]:
     """The nodes of a site that die, without its root."""
     dead, nodes, root = liveness.dead_nodes[site.scope], site.scope.nodes, site.root
     removed = [nodes[node] for node in site.covered if node in dead and node != root]
-    for scope, node in site.captured:
-        if node in liveness.dead_nodes[scope]:
-            removed.append(scope.nodes[node])
+    if site.captured:
+        removed.extend(s.nodes[node] for s, node in site.captured if node in liveness.dead_nodes[s])
     return removed
 
 

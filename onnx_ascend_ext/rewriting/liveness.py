@@ -43,6 +43,7 @@ class Liveness:
         # All scopes gain before one loses: what moves from one place to another was never dead.
         for scope, by_node in reads.items():
             self._lose(scope, chain.from_iterable(map(scope.inputs.__getitem__, by_node)))
+        self._uses.clear()  # much of what a large model takes
 
     def _gain(self, scope: Scope, names: Iterable[str]) -> None:
         uses = self._uses[scope]

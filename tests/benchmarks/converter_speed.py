@@ -159,7 +159,7 @@ class Bench:
 
 def table(results: dict[str, dict[str, Runs]], known: dict[str, Size]) -> str:
     lines = [
-        "| graph | tool | CPU time | of the floor | elapsed | of the floor | peak memory | of the floor | runs |",
+        "| graph | tool | CPU time | of the floor | elapsed | of the floor | memory | of the floor | runs |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, runs in results.items():
