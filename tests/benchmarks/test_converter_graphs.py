@@ -48,8 +48,8 @@ def test_a_process_is_measured_with_its_own_memory() -> None:
     # From a process as small as the benchmark's own: see the module's docstring.
     script = (
         "import sys, converter_speed as c\n"
-        "print(c.measure([sys.executable, '-c', 'pass'])[1])\n"
-        "print(c.measure([sys.executable, '-c', 'b = bytes(range(100)) * 1_000_000'])[1])\n"
+        "print(c.measure([sys.executable, '-c', 'pass'], {})[0].megabytes)\n"
+        "print(c.measure([sys.executable, '-c', 'b = bytes(range(100)) * 1_000_000'], {})[0].megabytes)\n"
     )
     folder = Path(converter_speed.__file__).parent
     small, large = map(float, subprocess.check_output([sys.executable, "-c", script], cwd=folder).split())
@@ -57,23 +57,45 @@ def test_a_process_is_measured_with_its_own_memory() -> None:
     assert 80 < large - small < 150
 
 
+def test_cpu_time_is_the_work_and_not_the_waiting() -> None:
+    busy, _ = converter_speed.measure([sys.executable, "-S", "-c", "sum(range(10_000_000))"], {})
+    waiting, _ = converter_speed.measure([sys.executable, "-S", "-c", "import time; time.sleep(0.5)"], {})
+    assert 0.05 < busy.cpu_seconds <= busy.seconds + 0.1
+    assert waiting.cpu_seconds < 0.4
+    assert waiting.seconds >= 0.5
+
+
 def test_a_process_that_fails_gives_its_last_words() -> None:
-    _, _, problem = converter_speed.measure([sys.executable, "-c", "import sys; sys.exit('no such thing')"])
+    command = [sys.executable, "-c", "import os, sys; sys.exit('no such ' + os.environ['THING'])"]
+    _, problem = converter_speed.measure(command, {"THING": "thing"})
     assert problem == "no such thing"
 
 
+def test_a_tool_that_takes_long_is_not_run_again(tmp_path: Path) -> None:
+    graph = "shared slope"
+    tools = {converter_speed.FLOOR: converter_speed.TOOLS[converter_speed.FLOOR]}
+    for limit, count in ((0, 1), (600, 2)):
+        bench = converter_speed.Bench(tmp_path, 2, limit)
+        runs = bench.run(graph, converter_speed.sizes()[graph], tools)[converter_speed.FLOOR]
+        assert not runs.problem
+        assert len(runs.done) == count
+
+
 def test_conditions_name_the_versions() -> None:
-    words = converter_speed.conditions({"floor": converter_speed.TOOLS[converter_speed.FLOOR]}, 3)
-    assert words.startswith("Median of 3 interleaved runs")
+    words = converter_speed.conditions({"floor": converter_speed.TOOLS[converter_speed.FLOOR]})
+    assert words.startswith("Medians of interleaved runs")
     assert words.endswith(f"onnx {onnx.__version__}.")
 
 
 def test_table_shows_times_of_the_floor_and_problems() -> None:
     runs = {
-        converter_speed.FLOOR: converter_speed.Runs([1.0, 3.0, 2.0], [100.0] * 3),
-        converter_speed.OURS: converter_speed.Runs([3.0], [150.0]),
-        "another": converter_speed.Runs([9.0], [1.0], "found 1 of 5"),
+        converter_speed.FLOOR: converter_speed.Runs(
+            [converter_speed.Usage(cpu, 4.0, 100.0) for cpu in (1.0, 3.0, 2.0)]
+        ),
+        converter_speed.OURS: converter_speed.Runs([converter_speed.Usage(3.0, 5.0, 150.0)]),
+        "another": converter_speed.Runs([converter_speed.Usage(9.0, 9.0, 1.0)], "found 1 of 5"),
     }
     lines = converter_speed.table({"g": runs}, {"g": converter_speed.Size(10, 5)}).splitlines()
-    assert lines[3] == "| g: 10 nodes, 5 gradients | onnx-ascend convert | 3.00 s | 1.50 | 150 MB | 1.50 |"
-    assert lines[4] == "| g: 10 nodes, 5 gradients | another | found 1 of 5 | | | |"
+    ours = "onnx-ascend convert | 3.00 s | 1.50 | 5.00 s | 1.25 | 150 MB | 1.50 | 1 |"
+    assert lines[3] == f"| g: 10 nodes, 5 gradients | {ours}"
+    assert lines[4] == "| g: 10 nodes, 5 gradients | another | found 1 of 5 | | | | | | |"
