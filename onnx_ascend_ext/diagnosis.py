@@ -110,7 +110,12 @@ def _backend_checks(backend: Backend) -> Iterator[Check]:
         yield Check("ACL backend", "failed", f"{backend.error} ({requested})")
         return
     if backend.name == "simulator" and backend.requested != "simulator":
-        yield Check("ACL backend", "warning", f"the CPU simulator, since no CANN was found ({requested})")
+        yield Check(
+            "ACL backend",
+            "warning",
+            f"the CPU simulator, since no CANN was found ({requested}): on a machine with an NPU, install "
+            "CANN and source its set_env.sh, which sets ASCEND_HOME_PATH",
+        )
     else:
         yield Check("ACL backend", "ok", f"{backend.name} ({requested})")
     if backend.name == "cann" and "ASCEND_OPP_PATH" not in os.environ:
@@ -120,7 +125,10 @@ def _backend_checks(backend: Backend) -> Iterator[Check]:
             "ASCEND_OPP_PATH is not set, so aclnn kernels may fail with 561107: source CANN's set_env.sh",
         )
     if backend.devices:
-        found = ", ".join(f"{device.id}: {device.soc}" for device in backend.devices)
+        found = ", ".join(
+            f"{device.id}: {device.soc}{' (simulator)' if device.simulated else ''}"
+            for device in backend.devices
+        )
         yield Check("devices", "ok", found)
     else:
         yield Check("devices", "failed", backend.error or "ACL reports no NPU")

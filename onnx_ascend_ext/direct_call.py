@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any
 
 import ml_dtypes
@@ -70,9 +71,10 @@ def sigmoid_backward(grad_output: Any, output: Any, *, out: Array | None = None,
         ) from None
     promoted = _promote(left.dtype, right.dtype)
     result = np.empty(shape, promoted) if out is None else _checked_out(out, shape, promoted, left, right)
+    device_id = operator.index(device_id)
     direct = result
     if not _kernel_can_access(result) or not result.flags.writeable or _overlaps(result, left, right):
-        direct = np.empty(shape, result.dtype)
+        direct = np.empty(shape, result.dtype.newbyteorder("="))
 
     backend = describe()
     backend.device(device_id)
@@ -84,12 +86,22 @@ def sigmoid_backward(grad_output: Any, output: Any, *, out: Array | None = None,
 
 
 def _operands(grad_output: Any, output: Any) -> tuple[Array, Array]:
-    weak = (int, float)
-    if isinstance(grad_output, weak) and not isinstance(output, weak):
+    if _is_weak(grad_output) and not _is_weak(output):
         right = _operand("output", output)
-        return np.asarray(grad_output, right.dtype), right
+        return _beside(grad_output, right), right
     left = _operand("grad_output", grad_output)
-    return left, np.asarray(output, left.dtype) if isinstance(output, weak) else _operand("output", output)
+    return left, _beside(output, left) if _is_weak(output) else _operand("output", output)
+
+
+def _is_weak(value: Any) -> bool:
+    """Whether a value is a Python number, which takes the other operand's dtype, as in numpy."""
+    return isinstance(value, int | float | complex) and not isinstance(value, np.generic)
+
+
+def _beside(number: complex, array: Array) -> Array:
+    if isinstance(number, complex):
+        return np.asarray(number, np.result_type(array.dtype, np.complex64))
+    return np.asarray(number, array.dtype)
 
 
 def _operand(name: str, value: Any) -> Array:

@@ -8,6 +8,10 @@ class AscendExtError(Exception):
     """Base of every error that this package raises on purpose."""
 
 
+class AscendExtWarning(Warning):
+    """Base of every warning of this package."""
+
+
 class ModelError(AscendExtError):
     """A model file or `onnx.ModelProto` cannot be read, converted or written."""
 

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from onnx_ascend_ext.command import output, report
-from onnx_ascend_ext.command.options import input_options, json_option
+from onnx_ascend_ext.command.options import FILE_PATH, input_options, json_option
 
 
 @click.command("bench", short_help="Time a converted model on the NPU and on the CPU.")
-@click.argument("model", metavar="IN")
+@click.argument("model", type=FILE_PATH, metavar="IN")
 @click.option(
     "--runs", type=click.IntRange(min=1), default=20, show_default=True, help="Timed runs of each side."
 )
@@ -31,7 +31,9 @@ def command(
     as_json: bool,
 ) -> None:
     """Time IN through AscendExecutionProvider and on the CPU provider alone, run by run in turn."""
+    from onnx_ascend_ext.errors import ModelError
     from onnx_ascend_ext.native import describe
+    from onnx_ascend_ext.sessions.assignment import converted_nodes
     from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
     from onnx_ascend_ext.verification import load_inputs, random_inputs
     from onnx_ascend_ext.verification.agreement import device_dict
@@ -39,6 +41,8 @@ def command(
     from onnx_ascend_ext.verification.execution import stock_session, timed_run
 
     show_errors_only()
+    if not converted_nodes(model):
+        raise ModelError(f"{model} has no converted node to time; `onnx-ascend convert` makes them")
     npu, (cpu, _) = open_door(model, device_id=device_id).session, stock_session(model)
     declared: Any = cpu.get_inputs()
     feeds = load_inputs(inputs, declared) if inputs else random_inputs(declared, seed=seed, dims=dims)
@@ -70,6 +74,9 @@ def command(
             for side, name in (("npu", report.device(device)), ("cpu", "CPUExecutionProvider"))
         ],
     )
+    other = "simulator" if device.simulated else "NPU"
     output.print_line(
-        f"bench: the CPU's median is {ratio:.2f} times the NPU's, {output.count(runs, 'run')} each"
+        f"bench: the CPU's median is {ratio:.2f} times the {other}'s, {output.count(runs, 'run')} each"
     )
+    if device.simulated:
+        output.log("note: the simulator runs on this CPU and says nothing about the speed of an NPU")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import time
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnx_ascend_ext.command import output, report
+from onnx_ascend_ext.command import output, pool, report
 from onnx_ascend_ext.command.options import (
+    FILE_PATH,
     ExternalData,
     device_options,
     external_data_option,
@@ -31,9 +31,15 @@ if TYPE_CHECKING:
 
 
 @click.command("convert", short_help="Convert models to SigmoidBackward nodes.")
-@click.argument("models", nargs=-1, required=True, metavar="IN...")
+@click.argument("models", type=FILE_PATH, nargs=-1, required=True, metavar="IN...")
 @click.option(
-    "-o", "--output", "target", required=True, metavar="OUT", help="The file to write; a folder for several."
+    "-o",
+    "--output",
+    "target",
+    type=FILE_PATH,
+    required=True,
+    metavar="OUT",
+    help="The file to write; a folder for several.",
 )
 @click.option("--verify", "do_verify", is_flag=True, help="Run both models and compare their outputs.")
 @matching_options
@@ -101,11 +107,13 @@ class _Done:
     seconds: float
     problem: str
 
+    written: bool = True
+
     def document(self, planned: PlannedOutput) -> dict[str, Any]:
         return {
             **self.conversion.to_dict(),
             "source": str(planned.source),
-            "output": str(planned.target),
+            "output": str(planned.target) if self.written else None,
             "seconds": self.seconds,
             "verification": self.verification.to_dict() if self.verification else None,
             "error": self.problem or None,
@@ -119,7 +127,12 @@ class _Done:
             missed += f", {output.count(len(portable.expanded), 'training-only node')} made portable"
             if portable.remaining:
                 missed += f", {len(portable.remaining)} not"
-        return f"{planned.source} → {planned.target}   {found}, {missed}, {self.seconds:.2f} s"
+        if not self.written:
+            return f"{planned.source}: {found}, {missed}; nothing is written"
+        line = f"{planned.source} → {planned.target}   {found}, {missed}, {self.seconds:.2f} s"
+        if self.verification is not None and self.verification.ok:
+            line += f", verified on {report.place(self.verification.execution)}"
+        return line
 
 
 @dataclass(frozen=True)
@@ -140,7 +153,7 @@ class _Task:
         problem = ""
         if self.require_match and not conversion.matches:
             problem = f"{planned.source}: no gradient was found (--require-match)"
-            return _Done(conversion, None, time.perf_counter() - start, problem)
+            return _Done(conversion, None, time.perf_counter() - start, problem, written=False)
         saved = conversion.save(planned.target, external_data=self.external_data, progress=progress)
         conversion.warnings.extend(
             f"weights of {old} went to {new}, since another file in that folder has the name"
@@ -198,24 +211,19 @@ def _convert_one(task: _Task, planned: PlannedOutput, as_json: bool) -> int:
 
 def _convert_all(task: _Task, plan: list[PlannedOutput], jobs: int, as_json: bool) -> int:
     documents = []
-    with contextlib.ExitStack() as stack:
-        if jobs > 1:
-            import multiprocessing
-            from concurrent.futures import ProcessPoolExecutor
-
-            # Workers start afresh: ONNX Runtime does not survive a fork.
-            context = multiprocessing.get_context("spawn")
-            pool = stack.enter_context(ProcessPoolExecutor(min(jobs, len(plan)), context))
-            outcomes = pool.map(task.outcome, plan)
-        else:
-            outcomes = map(task.outcome, plan)
-        for summary, document in outcomes:
-            documents.append(document)
-            if not as_json:
-                output.print_line(summary)
+    for summary, document in pool.outcomes(task.outcome, plan, jobs):
+        documents.append(document)
+        if not as_json:
+            output.print_line(summary)
+        report.warnings(document.get("warnings", ()))
     failed = sum(document["error"] is not None for document in documents)
     if as_json:
         output.print_json({"schema": 1, "files": documents})
     else:
-        output.print_line(f"{len(documents) - failed} of {output.count(len(documents), 'model')} converted")
+        written = sum(document["output"] is not None for document in documents)
+        line = f"{written} of {output.count(len(documents), 'model')} converted"
+        if task.verification is not None:
+            verified = sum(bool((document.get("verification") or {}).get("ok")) for document in documents)
+            line += f", {verified} verified"
+        output.print_line(line)
     return 1 if failed else 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from onnx_ascend_ext.command import output, report
-from onnx_ascend_ext.command.options import json_option, matching_options
+from onnx_ascend_ext.command.options import FILE_PATH, json_option, matching_options
 
 
 @click.command("inspect", short_help="Show what would be converted, and why a place would not.")
-@click.argument("model", metavar="IN")
+@click.argument("model", type=FILE_PATH, metavar="IN")
 @matching_options
 @json_option
 def command(

@@ -2,10 +2,49 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 import click
+
+
+class _FilePath(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A path; an empty one, as from an unset shell variable, would mean the current folder."""
+
+    name = "path"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value:
+            self.fail("the path is empty", param, ctx)
+        return value
+
+
+FILE_PATH = _FilePath()
+
+
+class _Tolerance(click.FloatRange):
+    """A finite number that is not negative."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number", param, ctx)
+        return number
+
+
+def _kernel_names(
+    _ctx: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    if values:
+        from onnx_ascend_ext import catalog
+
+        kernels = catalog.load()
+        for name in values:
+            if name not in kernels:
+                raise click.BadParameter(f"there is no kernel {name!r}: the kernels are {', '.join(kernels)}")
+    return values
+
 
 ExternalData = Literal["copy", "link"]
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -34,9 +73,19 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the re
 
 matching_options = _together(
     click.option("--relaxed", is_flag=True, help="Also convert forms that are more accurate than 1 - y."),
-    click.option("--only", multiple=True, metavar="KERNEL", help="Convert to this kernel alone; repeatable."),
     click.option(
-        "--exclude", multiple=True, metavar="KERNEL", help="Do not convert to this kernel; repeatable."
+        "--only",
+        multiple=True,
+        callback=_kernel_names,
+        metavar="KERNEL",
+        help="Convert to this kernel alone; repeatable.",
+    ),
+    click.option(
+        "--exclude",
+        multiple=True,
+        callback=_kernel_names,
+        metavar="KERNEL",
+        help="Do not convert to this kernel; repeatable.",
     ),
 )
 
@@ -50,9 +99,14 @@ external_data_option = click.option(
 
 input_options = _together(
     click.option(
-        "--inputs", metavar="FILE.npz", help="An array for each input, by name; random ones if not given."
+        "--inputs",
+        type=FILE_PATH,
+        metavar="FILE.npz",
+        help="An array for each input, by name; random ones if not given.",
     ),
-    click.option("--seed", default=0, show_default=True, help="Seed of the random inputs."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random inputs."
+    ),
     click.option(
         "--dim",
         "dims",
@@ -69,10 +123,6 @@ device_options = _together(
 )
 
 tolerance_options = _together(
-    click.option(
-        "--rtol", type=click.FloatRange(min=0), help="Relative tolerance, in place of the dtype's own."
-    ),
-    click.option(
-        "--atol", type=click.FloatRange(min=0), help="Absolute tolerance, in place of the dtype's own."
-    ),
+    click.option("--rtol", type=_Tolerance(min=0), help="Relative tolerance, in place of the dtype's own."),
+    click.option("--atol", type=_Tolerance(min=0), help="Absolute tolerance, in place of the dtype's own."),
 )

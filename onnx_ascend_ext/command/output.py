@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,16 @@ def print_json(document: Mapping[str, Any]) -> None:
 def log(message: str) -> None:
     """One line on stderr."""
     click.echo(f"onnx-ascend: {message}", err=True)
+
+
+def show_own_warnings() -> None:
+    """Shows this package's warnings, and no others, as log lines, whatever the environment says."""
+    from onnx_ascend_ext.errors import AscendExtWarning
+
+    warnings.resetwarnings()
+    warnings.simplefilter("ignore")
+    warnings.simplefilter("default", AscendExtWarning)
+    warnings.showwarning = lambda message, *_, **__: log(f"warning: {message}")
 
 
 def console() -> Console:

@@ -29,20 +29,22 @@ def matches(found: Sequence[Match], most: int = 20) -> None:
     """Prints a table of what was found."""
     if not found:
         return
-    rows = [
-        (
-            match.kernel,
-            match.result,
-            ", ".join(match.inputs.values()),
-            " ".join(match.nodes),
-            match.origin,
-            "yes" if match.proven_sigmoid else "no",
-            match.scope,
-        )
-        for match in found[:most]
-    ]
-    columns = ("kernel", "result", "gradient, sigmoid", "nodes replaced", "origin", "sigmoid seen", "scope")
-    print_table("", columns, rows, most, len(found))
+    columns = {
+        "result": [match.result for match in found[:most]],
+        "gradient, sigmoid": [", ".join(match.inputs.values()) for match in found[:most]],
+        "replaces": [" ".join(match.nodes) for match in found[:most]],
+        "found by": [_origin(match) for match in found[:most]],
+    }
+    # What is the same in every row of most models is a column only where it is not.
+    if len({match.kernel for match in found}) > 1:
+        columns["kernel"] = [match.kernel for match in found[:most]]
+    if {match.scope for match in found} != {"main"}:
+        columns["scope"] = [match.scope for match in found[:most]]
+    print_table("", list(columns), list(zip(*columns.values(), strict=True)), most, len(found))
+
+
+def _origin(match: Match) -> str:
+    return match.origin if match.proven_sigmoid else f"{match.origin}, sigmoid not seen"
 
 
 def near_misses(missed: Sequence[NearMiss], most: int = 20) -> None:
@@ -79,6 +81,13 @@ def device(used: Device | None) -> str:
     if used is None:
         return "the CPU"
     return f"npu:{used.id}, {used.soc}{' (simulator on the CPU, no NPU)' if used.simulated else ''}"
+
+
+def place(run: Execution) -> str:
+    """Where a run took place: the NPU only where converted nodes ran there."""
+    if set(run.nodes) == set(run.fallen_back):
+        return "the CPU"
+    return device(run.device)
 
 
 def execution(run: Execution) -> None:
@@ -122,5 +131,5 @@ def verification(result: Verification) -> None:
     verdict = "equal within the tolerance" if result.values_agree else "NOT EQUAL"
     print_line(
         f"verify: {verdict}; largest absolute error {number(result.max_abs_error)}, "
-        f"largest relative error {number(result.max_rel_error)}; on {device(result.execution.device)}"
+        f"largest relative error {number(result.max_rel_error)}; on {place(result.execution)}"
     )

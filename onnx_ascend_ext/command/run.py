@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from onnx_ascend_ext.command import output, report
-from onnx_ascend_ext.command.options import device_options, input_options, json_option
+from onnx_ascend_ext.command.options import FILE_PATH, device_options, input_options, json_option
 from onnx_ascend_ext.errors import ModelError
 
 
 @click.command("run", short_help="Run a model and show where each converted node ran.")
-@click.argument("model", metavar="IN")
-@click.option("--outputs", "outputs_file", metavar="FILE.npz", help="Write the outputs here.")
+@click.argument("model", type=FILE_PATH, metavar="IN")
+@click.option("--outputs", "outputs_file", type=FILE_PATH, metavar="FILE.npz", help="Write the outputs here.")
 @input_options
 @device_options
 @json_option
@@ -58,7 +58,7 @@ def command(
         ("output", "dtype", "shape"),
         [(name, array.dtype.name, str(list(array.shape))) for name, array in result.outputs.items()],
     )
-    output.print_line(f"run: {result.seconds * 1000:.1f} ms; on {report.device(result.device)}")
+    output.print_line(f"run: {result.seconds * 1000:.1f} ms; on {report.place(result)}")
     return 0 if ok else 1
 
 

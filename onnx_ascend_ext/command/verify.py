@@ -7,12 +7,18 @@ from typing import Any
 import click
 
 from onnx_ascend_ext.command import output, report
-from onnx_ascend_ext.command.options import device_options, input_options, json_option, tolerance_options
+from onnx_ascend_ext.command.options import (
+    FILE_PATH,
+    device_options,
+    input_options,
+    json_option,
+    tolerance_options,
+)
 
 
 @click.command("verify", short_help="Compare a model with its converted form.")
-@click.argument("original", metavar="A")
-@click.argument("converted", metavar="B")
+@click.argument("original", type=FILE_PATH, metavar="A")
+@click.argument("converted", type=FILE_PATH, metavar="B")
 @input_options
 @tolerance_options
 @device_options

@@ -145,6 +145,10 @@ def _obstacle(path: Path) -> str:
     """Why the file `path` cannot be written, as far as that shows beforehand; "" if nothing does."""
     if "\0" in str(path):
         return "it is no valid file name"
+    # A link such as /dev/stdout may lead to a regular file, and would itself be replaced.
+    folder = os.path.realpath(path.parent)
+    if folder == "/dev" or folder.startswith(("/proc/", "/sys/")):
+        return "it is not a regular file"
     if path.is_dir():
         return "it is a folder"
     if not path.parent.is_dir():

@@ -9,11 +9,11 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from onnx_ascend_ext.errors import BackendError
+from onnx_ascend_ext.errors import AscendExtWarning, BackendError
 from onnx_ascend_ext.native.library import load
 
 
-class SimulatorWarning(UserWarning):
+class SimulatorWarning(AscendExtWarning, UserWarning):
     """No CANN was found, so kernels run on the CPU simulator."""
 
 

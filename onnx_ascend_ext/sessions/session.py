@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from onnx_ascend_ext.errors import BackendError
+from onnx_ascend_ext.errors import AscendExtWarning, BackendError
 from onnx_ascend_ext.native import EP_NAME, describe
 from onnx_ascend_ext.sessions.assignment import RECORD_ASSIGNMENT, fallen_back, node_providers
 from onnx_ascend_ext.sessions.onnxruntime_module import onnxruntime
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     import onnx
 
 
-class CpuFallbackWarning(RuntimeWarning):
+# A session configuration entry of ours, by which session options that are used again are known.
+_DEVICE_ENTRY = "onnx_ascend_ext.device_id"
+
+
+class CpuFallbackWarning(AscendExtWarning, RuntimeWarning):
     """A converted node does not run on the NPU but from its function body, on the CPU."""
 
 
@@ -34,6 +39,7 @@ def session_options(
     Raises:
         BackendError: no such device, or the execution provider cannot be registered.
     """
+    device_id = operator.index(device_id)
     module = onnxruntime()
     register()
     describe().device(device_id)
@@ -44,9 +50,26 @@ def session_options(
             "the library was registered; start a new process"
         )
     options = module.SessionOptions() if base is None else base
+    held = _held_device(options)
+    if held is not None:
+        if held != str(device_id):
+            raise BackendError(
+                f"these session options hold NPU {held} already; make new ones for NPU {device_id}"
+            )
+        return options
+    options.add_session_config_entry(_DEVICE_ENTRY, str(device_id))
     options.add_session_config_entry(RECORD_ASSIGNMENT, "1")
     options.add_provider_for_devices(devices, dict(provider_options or {}))
     return options
+
+
+def _held_device(options: Any) -> str | None:
+    """The device that `session_options` has put into these options before."""
+    try:
+        return str(options.get_session_config_entry(_DEVICE_ENTRY))
+    except Exception:
+        # ONNX Runtime has no question whether there is an entry, and raises RuntimeError where there is none.
+        return None
 
 
 def InferenceSession(  # noqa: N802 - stands in for onnxruntime.InferenceSession
@@ -78,6 +101,8 @@ def InferenceSession(  # noqa: N802 - stands in for onnxruntime.InferenceSession
         source = source.SerializeToString()
     elif not isinstance(source, bytes):
         source = os.fspath(source)
+    # A session whose device cannot be opened must fail, not silently run on the CPU.
+    kwargs.setdefault("enable_fallback", 0)
     session = onnxruntime().InferenceSession(source, options, **kwargs)
     if missed := fallen_back(node_providers(session, path_or_model)):
         warnings.warn(

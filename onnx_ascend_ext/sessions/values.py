@@ -28,6 +28,7 @@ _DTYPES: dict[str, np.dtype[Any]] = {
     "float8e4m3fnuz": np.dtype(ml_dtypes.float8_e4m3fnuz),
     "float8e5m2": np.dtype(ml_dtypes.float8_e5m2),
     "float8e5m2fnuz": np.dtype(ml_dtypes.float8_e5m2fnuz),
+    "string": np.dtype(object),
 }
 
 # The types whose arrays ONNX Runtime's own conversion refuses.

@@ -51,6 +51,20 @@ class Verification:
         """Largest relative error of all outputs."""
         return max((comparison.max_rel_error for comparison in self.comparisons), default=0.0)
 
+    def __str__(self) -> str:
+        lines = [
+            f"{'equal' if self.values_agree else 'NOT EQUAL'}: "
+            f"largest absolute error {self.max_abs_error:.2e}, "
+            f"largest relative error {self.max_rel_error:.2e}"
+        ]
+        lines += [f"  {node} ran on {provider}" for node, provider in self.execution.nodes.items()]
+        lines += [
+            f"  {comparison.name} differs: {comparison.note or f'by {comparison.max_abs_error:.2e}'}"
+            for comparison in self.comparisons
+            if not comparison.ok
+        ]
+        return "\n".join(lines)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON of `verify --json`; an infinite error is null there."""
         return {

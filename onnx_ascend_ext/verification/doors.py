@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onnx_ascend_ext.errors import BackendError
+from onnx_ascend_ext.errors import BackendError, ModelError
 from onnx_ascend_ext.native import describe
 from onnx_ascend_ext.native.backend import warn_if_simulated
 from onnx_ascend_ext.sessions import get_library_path, session_options
@@ -65,10 +65,16 @@ def load_session(source: str | bytes, options: Any, providers: Sequence[str] | N
 
     Raises:
         BackendError: ONNX Runtime does not load the model; the message is its own, in one line.
+        ModelError: there is no such file.
     """
     module = onnxruntime()
+    if isinstance(source, str) and not Path(source).is_file():
+        raise ModelError(f"{source}: cannot be read: no such file")
     try:
-        return module.InferenceSession(source, options, providers=providers and list(providers))
+        # Without the last argument a session whose device cannot be opened silently runs on the CPU.
+        return module.InferenceSession(
+            source, options, providers=providers and list(providers), enable_fallback=0
+        )
     except Exception as error:
         # ONNX Runtime raises its own exception types, all derived from Exception alone.
         shown = source if isinstance(source, str) else "the model"

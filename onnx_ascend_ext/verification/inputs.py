@@ -42,9 +42,7 @@ def load_inputs(path: str | os.PathLike[str], session_inputs: Iterable[Any]) -> 
             f"{name} does not exist: --inputs takes an .npz file with an array for each input"
         ) from None
     except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise ModelError(
-            f"{name} is not an .npz file of plain arrays ({error}): write it with numpy.savez"
-        ) from None
+        raise ModelError(f"{name} is not an .npz file of plain arrays: write it with numpy.savez") from error
     declared = {value.name: value for value in session_inputs}
     missing = [key for key in declared if key not in arrays]
     unknown = [key for key in arrays if key not in declared]
@@ -56,8 +54,14 @@ def load_inputs(path: str | os.PathLike[str], session_inputs: Iterable[Any]) -> 
             f"{name} {' and '.join(parts)}; the model's inputs are {', '.join(declared) or 'none'}"
         )
     for key, array in arrays.items():
-        if array.dtype.kind == "V":
-            arrays[key] = array.view(dtype_of(declared[key].type))
+        wanted = dtype_of(declared[key].type)
+        if array.dtype.kind == "V" and array.dtype.itemsize == wanted.itemsize:
+            array = array.view(wanted)
+        # ONNX Runtime reads the bytes as they are.
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+        if array.dtype != wanted and not (array.dtype.kind in "OSU" and wanted.kind in "OSU"):
+            raise ModelError(f"{name}: {key} is {array.dtype.name}, the model's input is {wanted.name}")
+        arrays[key] = array
     return arrays
 
 

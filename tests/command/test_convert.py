@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import onnx
@@ -183,7 +184,9 @@ class TestBadInput:
         self, onnx_ascend, models: Path, target: Path
     ) -> None:
         ended = onnx_ascend("convert", models / "torch_mlp" / "model.onnx", "-o", target, "--only", "Sigmoid")
-        self.refused(ended, "SigmoidBackward", target)
+        assert ended.status == 2
+        assert "SigmoidBackward" in ended.stderr
+        assert target.read_bytes() == b"precious"
 
     @staticmethod
     def refused(ended, named: str, target: Path) -> None:
@@ -193,3 +196,45 @@ class TestBadInput:
         assert ended.stdout == ""
         assert target.read_bytes() == b"precious"
         assert {path.name for path in target.parent.iterdir()} <= {"target.onnx", "source.onnx"}
+
+    @pytest.mark.parametrize("empty", ["IN", "OUT"])
+    def test_an_empty_path(self, onnx_ascend, models: Path, tmp_path: Path, empty: str) -> None:
+        shutil.copy(models / "torch_mlp" / "model.onnx", tmp_path / "model.onnx")
+        before = (tmp_path / "model.onnx").read_bytes()
+        paths = {"IN": ("", "-o", "x.onnx"), "OUT": ("model.onnx", "-o", "")}[empty]
+        ended = onnx_ascend("convert", *paths, cwd=tmp_path)
+        assert ended.status == 2
+        assert "the path is empty" in ended.stderr
+        assert (tmp_path / "model.onnx").read_bytes() == before
+        assert list(tmp_path.iterdir()) == [tmp_path / "model.onnx"]
+
+    @pytest.mark.parametrize("device", ["/dev/stdout", "/dev/null", "/dev/fd/1", "/proc/self/fd/1"])
+    def test_a_device_as_output(self, onnx_ascend, models: Path, device: str) -> None:
+        is_link = Path(device).is_symlink()
+        ended = onnx_ascend("convert", models / "torch_mlp" / "model.onnx", "-o", device)
+        assert ended.status == 1
+        assert device in ended.error_line
+        assert Path(device).is_symlink() == is_link
+
+    def test_a_name_that_is_too_long(self, onnx_ascend, models: Path, tmp_path: Path) -> None:
+        ended = onnx_ascend("convert", models / "torch_mlp" / "model.onnx", "-o", tmp_path / ("x" * 300))
+        assert ended.status == 1
+        assert "too long" in ended.error_line
+        assert "internal error" not in ended.stderr
+
+
+def test_a_worker_that_is_killed_costs_its_own_file_alone(tmp_path: Path) -> None:
+    from onnx_ascend_ext.command import pool
+    from onnx_ascend_ext.model_files import PlannedOutput
+
+    plan = [PlannedOutput(Path(name), tmp_path / name) for name in ("a", "killer", "b", "c")]
+    summaries = [summary for summary, _ in pool.outcomes(dies_of_killer, plan, jobs=2)]
+    assert summaries[0] == "a done"
+    assert "killer: the process that worked on it was killed" in summaries[1]
+    assert summaries[2:] == ["b done", "c done"]
+
+
+def dies_of_killer(planned) -> tuple[str, dict[str, object]]:
+    if planned.source.name == "killer":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return f"{planned.source} done", {}

@@ -133,6 +133,13 @@ def test_out_may_be_a_view_and_its_neighbours_stay() -> None:
         assert (whole[untouched] == 7.0).all()
 
 
+def test_out_may_have_another_byte_order() -> None:
+    grad, y = draw((3, 4), np.dtype("f4")), draw((3, 4), np.dtype("f4"), slope=True)
+    out = np.zeros((3, 4), ">f4")
+    assert ax.sigmoid_backward(grad, y, out=out) is out
+    assert bits(out.astype("f4")) == bits(oracle(grad, y, np.dtype("f4")))
+
+
 def test_out_may_overlap_the_operands() -> None:
     for shift in (0, 1, 3):
         memory = draw((40,), np.dtype("f4"), slope=True)
@@ -147,6 +154,8 @@ def test_python_numbers_and_lists_are_taken() -> None:
     y = np.array([0.25, 0.5], np.float32)
     assert ax.sigmoid_backward(2, y).dtype == np.float32
     assert ax.sigmoid_backward(2, y).tolist() == [0.375, 0.5]
+    assert ax.sigmoid_backward(2j, y).dtype == np.complex64
+    assert ax.sigmoid_backward(np.float64(2), y).dtype == np.float64
     assert ax.sigmoid_backward([1.0, 1.0], [0.5, 0.25]).tolist() == [0.25, 0.1875]
 
 

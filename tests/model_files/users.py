@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +17,10 @@ def unprivileged(folder: Path) -> Iterator[None]:
     if os.geteuid() != 0:
         yield
         return
-    for path in (folder, *folder.parents[:2]):
-        path.chmod(path.stat().st_mode | 0o055)
+    temporary = Path(tempfile.gettempdir()).resolve()
+    for path in (folder, *folder.parents):
+        if temporary in path.parents:
+            path.chmod(path.stat().st_mode | 0o055)
     os.seteuid(_NOBODY)
     try:
         yield

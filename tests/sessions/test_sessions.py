@@ -49,6 +49,16 @@ def test_session_options_serve_a_plain_session(model: onnx.ModelProto) -> None:
     assert node_providers(session, model)["outer"] == "AscendExecutionProvider"
 
 
+def test_session_options_may_be_used_again_but_not_for_another_device(model: onnx.ModelProto) -> None:
+    options = onnxruntime.SessionOptions()
+    for _ in range(2):
+        session = ax.InferenceSession(model, options)
+        np.testing.assert_allclose(session.run(None, feeds())[0], EXPECTED, rtol=1e-6)
+    options.add_session_config_entry("onnx_ascend_ext.device_id", "1")
+    with pytest.raises(ax.BackendError, match="hold NPU 1 already; make new ones for NPU 0"):
+        ax.session_options(base=options)
+
+
 def test_stock_onnx_runtime_runs_the_model_from_its_function_body(model: onnx.ModelProto) -> None:
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     np.testing.assert_allclose(session.run(None, feeds())[0], EXPECTED, rtol=1e-6)

@@ -106,3 +106,17 @@ def test_a_single_array_or_a_pickle_is_refused(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="gone.npz does not exist"):
         load_inputs(tmp_path / "gone.npz", [])
+
+
+def test_another_byte_order_is_read_as_the_numbers_it_holds(tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", x=np.array([1.5, -2.0], ">f4"))
+    array = load_inputs(tmp_path / "in.npz", [Declared("x", "tensor(float)", [2])])["x"]
+    assert array.dtype.isnative
+    assert array.tolist() == [1.5, -2.0]
+
+
+@pytest.mark.parametrize("array", [np.zeros(2), np.zeros(2, "V7"), np.zeros(2, np.int32)])
+def test_an_array_of_another_type_is_named(tmp_path: Path, array: np.ndarray) -> None:
+    np.savez(tmp_path / "in.npz", x=array)
+    with pytest.raises(ModelError, match="x is .*, the model's input is float32"):
+        load_inputs(tmp_path / "in.npz", [Declared("x", "tensor(float)", [2])])
