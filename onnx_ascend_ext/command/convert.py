@@ -129,10 +129,7 @@ class _Done:
                 missed += f", {len(portable.remaining)} not"
         if not self.written:
             return f"{planned.source}: {found}, {missed}; nothing is written"
-        line = f"{planned.source} → {planned.target}   {found}, {missed}, {self.seconds:.2f} s"
-        if self.verification is not None and self.verification.ok:
-            line += f", verified on {report.place(self.verification.execution)}"
-        return line
+        return f"{planned.source} → {planned.target}   {found}, {missed}, {self.seconds:.2f} s"
 
 
 @dataclass(frozen=True)
@@ -187,6 +184,8 @@ class _Task:
             message = str(error)
             return message, {"schema": 1, "source": str(planned.source), "output": None, "error": message}
         summary = done.summary(planned)
+        if done.verification is not None and done.verification.ok:
+            summary += f", verified on {report.place(done.verification.execution)}"
         return f"{summary}   {done.problem}" if done.problem else summary, done.document(planned)
 
 

@@ -78,9 +78,12 @@ def load_session(source: str | bytes, options: Any, providers: Sequence[str] | N
     except Exception as error:
         # ONNX Runtime raises its own exception types, all derived from Exception alone.
         shown = source if isinstance(source, str) else "the model"
-        raise BackendError(
-            f"onnxruntime {module.__version__} does not load {shown}: {' '.join(str(error).split())}"
-        ) from error
+        message = " ".join(str(error).split())
+        if "is not a registered function/op" in message:
+            message += (
+                "; `onnx-ascend convert --portable` defines the operators that only training builds have"
+            )
+        raise BackendError(f"onnxruntime {module.__version__} does not load {shown}: {message}") from error
 
 
 def _custom_op_door(module: Any, path: str, device_id: int, record: bool) -> Door:
