@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dispatch/slices.h"
+
 namespace onnx_ascend {
 namespace {
 
@@ -38,8 +40,9 @@ bool make_repeatable(const Acl& acl, aclOpExecutor* executor) {
     return false;
 }
 
+// The executor is kept under `key`, where that is given and granted.
 void launch_new(const BoundKernel& kernel, const Tensor* inputs, const Tensor& output, const Layout& layout,
-                const ExecutorKey& key, ExecutionStream& stream) {
+                const ExecutorKey* key, ExecutionStream& stream) {
     const Acl& acl = stream.device().acl();
     OperandTensors tensors(acl, inputs, output, layout);
     uint64_t workspace_size = 0;
@@ -51,21 +54,21 @@ void launch_new(const BoundKernel& kernel, const Tensor* inputs, const Tensor& o
     Executor executor(acl, handle);
 
     ExecutorCache& executors = stream.executors();
-    if (!executors.refused(key)) {
+    if (key != nullptr && !executors.refused(*key)) {
         if (make_repeatable(acl, handle)) {
-            KeptExecutor& kept = executors.insert(key, {std::move(tensors),
-                                                        std::move(executor),
-                                                        workspace_size,
-                                                        {inputs[0].data, inputs[1].data, output.data}});
+            KeptExecutor& kept = executors.insert(*key, {std::move(tensors),
+                                                         std::move(executor),
+                                                         workspace_size,
+                                                         {inputs[0].data, inputs[1].data, output.data}});
             try {
                 launch(kernel, workspace_size, kept.executor.get(), stream);
             } catch (...) {
-                executors.erase(key);
+                executors.erase(*key);
                 throw;
             }
             return;
         }
-        executors.remember_refusal(key);
+        executors.remember_refusal(*key);
     }
     // Memory for the workspace first: phase 2 consumes the executor, even when it fails.
     stream.workspace(workspace_size);
@@ -81,6 +84,14 @@ void launch_kept(const BoundKernel& kernel, KeptExecutor& kept, const Tensor* in
         stream.executors().erase(key);
         throw;
     }
+}
+
+// No executor is kept: slices are many, rare, and differ in their offsets.
+void launch_slices(const BoundKernel& kernel, const Tensor* inputs, const Tensor& output, Slices slices,
+                   ExecutionStream& stream) {
+    do {
+        launch_new(kernel, inputs, output, slices.layout(), nullptr, stream);
+    } while (slices.advance());
 }
 
 }  // namespace
@@ -118,17 +129,19 @@ void dispatch(const BoundKernel& kernel, const Tensor* inputs, const Tensor& out
     Layout layout;
     coalesce(inputs, output, layout);
     if (layout.elements == 0) return;
-    for (size_t k = 0; k < kInputCount; ++k) {
-        const std::string reason =
-            rank_reason(kernel.kernel(), inputs[k].dtype, layout.rank, layout.broadcast);
-        if (!reason.empty()) throw InvalidArgument(reason + ": " + describe_call(kernel, inputs, output));
-    }
-    const ExecutorKey key(kernel.kernel(), inputs, output, layout);
+    int32_t max_rank = kernel.kernel().max_rank;
+    for (size_t k = 0; k < kInputCount; ++k)
+        max_rank = std::min(max_rank, rank_limit(kernel.kernel(), inputs[k].dtype, layout.broadcast));
     try {
+        if (layout.rank > max_rank) {
+            launch_slices(kernel, inputs, output, Slices(layout, max_rank), stream);
+            return;
+        }
+        const ExecutorKey key(kernel.kernel(), inputs, output, layout);
         if (KeptExecutor* kept = stream.executors().find(key))
             launch_kept(kernel, *kept, inputs, output, key, stream);
         else
-            launch_new(kernel, inputs, output, layout, key, stream);
+            launch_new(kernel, inputs, output, layout, &key, stream);
     } catch (const Error& error) {
         throw Error(error.code(), error.function(),
                     std::string(error.what()) + "; in " + describe_call(kernel, inputs, output));

@@ -15,8 +15,8 @@ void check_operands(const BoundKernel& kernel, const Tensor* inputs, const Tenso
 // until the stream has passed the launch; the Tensors themselves need not. Nothing is launched for zero
 // elements.
 //
-// Throws InvalidArgument for operands that the contract does not allow, and Error when ACL fails; the stream
-// can be used again after both.
+// Operands that need more dimensions than the kernel takes are launched in slices. Throws Error when ACL
+// fails; the stream can be used again after it.
 void dispatch(const BoundKernel& kernel, const Tensor* inputs, const Tensor& output, ExecutionStream& stream);
 
 // "SigmoidBackward(grad_output float[2,3], output float[3]) -> grad_input float[2,3] on device 0

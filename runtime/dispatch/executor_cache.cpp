@@ -35,8 +35,8 @@ OperandTensors::OperandTensors(const Acl& acl, const Tensor* inputs, const Tenso
         const OperandView& view = layout.operands[k];
         const auto rank = static_cast<uint64_t>(layout.rank);
         tensors_[k] = acl.functions().aclCreateTensor(view.dims.data(), rank, dtype_info(tensor.dtype).acl,
-                                                      view.strides.data(), 0, ACL_FORMAT_ND, &view.storage, 1,
-                                                      tensor.data);
+                                                      view.strides.data(), view.offset, ACL_FORMAT_ND,
+                                                      &view.storage, 1, tensor.data);
         if (tensors_[k] == nullptr) {
             destroy();
             throw Error(

@@ -44,10 +44,14 @@ std::string unsupported_reason(const Kernel& kernel, const std::string& soc_name
     return {};
 }
 
+int32_t rank_limit(const Kernel& kernel, DType dtype, bool broadcast) {
+    return broadcast && dtype_info(dtype).on_ai_cpu ? kernel.max_ai_cpu_broadcast_rank : kernel.max_rank;
+}
+
 std::string rank_reason(const Kernel& kernel, DType dtype, int32_t rank, bool broadcast) {
-    const bool on_ai_cpu = broadcast && dtype_info(dtype).on_ai_cpu;
-    const int32_t limit = on_ai_cpu ? kernel.max_ai_cpu_broadcast_rank : kernel.max_rank;
+    const int32_t limit = rank_limit(kernel, dtype, broadcast);
     if (rank <= limit) return {};
+    const bool on_ai_cpu = limit != kernel.max_rank;
     return std::string(kernel.symbol) + " takes at most " + std::to_string(limit) + " dimensions" +
            (on_ai_cpu ? std::string(" of ") + dtype_info(dtype).onnx_name + " that broadcast" : "") +
            ", and these need " + std::to_string(rank) + " after adjacent ones are merged";

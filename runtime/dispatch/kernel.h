@@ -40,7 +40,9 @@ std::string unsupported_reason(const Kernel& kernel, const std::string& soc_name
 // The same for the kernel as a whole.
 std::string unsupported_reason(const Kernel& kernel, const std::string& soc_name);
 
-// Empty when operands of this type, coalesced to `rank` dimensions, are within the kernel's limits.
+// The most dimensions in which the kernel takes operands of this type.
+int32_t rank_limit(const Kernel& kernel, DType dtype, bool broadcast);
+// Empty when operands of this type, coalesced to `rank` dimensions, are within that limit.
 std::string rank_reason(const Kernel& kernel, DType dtype, int32_t rank, bool broadcast);
 
 }  // namespace onnx_ascend

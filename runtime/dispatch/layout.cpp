@@ -63,6 +63,7 @@ void coalesce(const Tensor* inputs, const Tensor& output, Layout& layout) {
         for (OperandView& view : layout.operands) {
             view.dims[0] = view.storage = layout.elements;
             view.strides[0] = 1;
+            view.offset = 0;
         }
         return;
     }
@@ -98,6 +99,7 @@ void coalesce(const Tensor* inputs, const Tensor& output, Layout& layout) {
             view.strides[d] = repeated ? 1 : strides[k][d];
             layout.broadcast = layout.broadcast || repeated;
         }
+        view.offset = 0;
         view.storage = storage_of(view, rank);
     }
 }

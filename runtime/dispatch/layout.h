@@ -16,7 +16,8 @@ int32_t broadcast_shape(const Kernel& kernel, const Tensor* inputs, int64_t* dim
 struct OperandView {
     std::array<int64_t, kMaxRank> dims;
     std::array<int64_t, kMaxRank> strides;
-    int64_t storage;  // elements from the first to the last that is touched
+    int64_t offset;   // elements from the tensor's first to the view's
+    int64_t storage;  // elements from the tensor's first to the last that is touched
 };
 
 struct Layout {

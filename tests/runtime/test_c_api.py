@@ -160,6 +160,25 @@ def test_takes_repeated_elements(library):
     assert_close(computed(library, both, both, np.empty((6, 4), np.float32)), expected(both, both), "float")
 
 
+@pytest.mark.parametrize("dtype", ["float", "float16", "double"])
+@pytest.mark.parametrize(
+    ("g_shape", "y_shape"),
+    [
+        ((2, 3, 2, 2, 2, 2, 2, 2), (2, 3, 2, 2, 2, 2, 2, 2)),
+        ((2, 3, 2, 2, 2, 2, 2, 2, 2, 3), (2, 3, 2, 2, 2, 2, 2, 2, 2, 3)),
+        ((2, 1, 2, 1, 2, 1, 2, 1, 2, 1), (1, 3, 1, 2, 1, 2, 1, 2, 1, 2)),
+    ],
+)
+def test_takes_any_number_of_dimensions_that_do_not_merge(library, dtype, g_shape, y_shape):
+    g, y = operands(dtype, g_shape, y_shape)
+    shape = np.broadcast_shapes(g_shape, y_shape)
+    assert_close(computed(library, g, y, np.empty(shape, g.dtype)), expected(g, y), dtype)
+    transposed = computed(library, g.T, y.T, np.empty(shape[::-1], g.dtype))
+    assert_close(transposed, expected(g.T, y.T), dtype)
+    into_transposed = np.empty(shape, g.dtype).T
+    assert_close(computed(library, g.T, y.T[::-1], into_transposed), expected(g.T, y.T[::-1]), dtype)
+
+
 def test_output_may_be_an_input(library):
     g, y = operands("float", (40, 3), (40, 3))
     wanted = expected(g, y)

@@ -12,6 +12,7 @@ import onnxruntime
 import pytest
 
 import onnx_ascend_ext as ax
+from onnx_ascend_ext import simulator
 
 from .support import (
     DTYPES,
@@ -117,6 +118,29 @@ def test_symbolic_operands_of_one_shape_and_high_rank_are_claimed():
     shape = (2, 1, 2, 1, 2, 1, 2, 1, 3)
     g, y = operands("float", shape, shape)
     assert_close(run(session, g, y), expected(g, y), "float")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "g_shape", "y_shape", "launches"),
+    [
+        ("float", (2, 1, 2, 1, 2, 1, 2, 1), (2,) * 8, 1),
+        ("float", (2, 1, 2, 1, 2, 1, 2, 1, 3), (2, 2, 2, 2, 2, 2, 2, 2, 3), 2),
+        ("bfloat16", (3, 1, 3, 1, 3, 1, 3, 1, 3, 1), (1, 2, 1, 2, 1, 2, 1, 2, 1, 2), 4),
+        ("double", (2, 1, 3, 1, 2), (1, 3, 1, 2, 1), 1),
+        ("double", (2, 1, 3, 1, 2, 1, 2), (2, 3, 3, 2, 2, 3, 2), 4),
+    ],
+)
+def test_sizes_that_become_known_in_a_run_may_need_any_number_of_dimensions(
+    dtype, g_shape, y_shape, launches
+):
+    text = ",".join("ABCDEFGHIJ"[: len(g_shape)])
+    session = ep_session(one_node(dtype, text, text, text))
+    assert nodes_on_ep(session) == ["site"]
+    for seed in range(2):
+        g, y = operands(dtype, g_shape, y_shape, seed)
+        before = simulator.counters()["aclnnSigmoidBackward"]
+        assert_close(run(session, g, y), expected(g, y), dtype)
+        assert simulator.counters()["aclnnSigmoidBackward"] == before + launches
 
 
 def test_a_broadcast_that_needs_too_many_dimensions_is_left_to_the_cpu(capfd):
