@@ -74,7 +74,22 @@ Acl::Acl(std::shared_ptr<Libraries> libraries) : libraries_(std::move(libraries)
     const aclError counted = functions_.aclrtGetDeviceCount(&count);
     if (counted != ACL_ERROR_RT_NO_DEVICE) check(counted, "aclrtGetDeviceCount");
     device_count_ = static_cast<int32_t>(count);
-    if (const char* name = functions_.aclrtGetSocName()) soc_name_ = name;
+}
+
+const std::string& Acl::soc_name() const {
+    static const auto* unknown = new std::string();
+    if (const std::string* known = soc_name_.load(std::memory_order_acquire)) return *known;
+    if (forked()) return *unknown;
+    const char* answer = functions_.aclrtGetSocName();
+    if (answer == nullptr || *answer == '\0') {
+        functions_.aclGetRecentErrMsg();  // takes the text of this answer away from the next real error
+        return *unknown;
+    }
+    auto name = std::make_unique<const std::string>(answer);
+    const std::string* known = nullptr;
+    if (soc_name_.compare_exchange_strong(known, name.get(), std::memory_order_acq_rel))
+        return *name.release();
+    return *known;
 }
 
 void Acl::require_same_process() const {

@@ -83,7 +83,8 @@ class Acl {
 
     // Memory that host and kernels share: tensors are passed as they are, and nothing is copied.
     bool shares_memory() const { return run_mode_ == ACL_DEVICE; }
-    const std::string& soc_name() const { return soc_name_; }
+    // Empty while ACL does not tell; it is asked again each time until it does.
+    const std::string& soc_name() const;
     int32_t device_count() const { return device_count_; }
 
     // Opens the device at its first use and keeps it. Throws InvalidArgument for an id that is not there.
@@ -104,7 +105,7 @@ class Acl {
     std::shared_ptr<Libraries> libraries_;
     AclFunctions functions_;
     aclrtRunMode run_mode_ = ACL_DEVICE;
-    std::string soc_name_;
+    mutable std::atomic<const std::string*> soc_name_{nullptr};
     int32_t device_count_ = 0;
     std::mutex mutex_;
     std::map<int32_t, std::unique_ptr<Device>> devices_;

@@ -161,6 +161,33 @@ works(ep_session(model))
     )
 
 
+@pytest.mark.parametrize("failures", [1, 2, 3])
+def test_a_soc_that_acl_did_not_tell_is_asked_for_again(failures):
+    passes(
+        f"""
+for nth in range(1, {failures} + 1):
+    simulator.fault("aclrtGetSocName", nth, 507899)
+ep_devices()
+session = ep_session(model)
+assert nodes_on_ep(session) == ["site"]
+works(session)
+"""
+    )
+
+
+def test_a_soc_that_acl_never_tells_is_no_kernels():
+    passes(
+        """
+for nth in range(1, 200):
+    simulator.fault("aclrtGetSocName", nth, 507899)
+session = ep_session(model)
+assert nodes_on_ep(session) == []
+from onnx_ascend_ext.native import describe
+assert "an unknown SoC" in describe().facts["unclaimed"][0]["reason"]
+"""
+    )
+
+
 def test_a_failed_aclinit_leaves_no_device_and_the_next_registration_has_one():
     passes(
         """
