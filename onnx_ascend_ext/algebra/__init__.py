@@ -2,5 +2,17 @@
 
 from onnx_ascend_ext.algebra.polynomials import Monomial, Rational, monomial, quotient
 from onnx_ascend_ext.algebra.ring import UNIT, ZERO, Form, Ring, TooLargeError
+from onnx_ascend_ext.algebra.rounding import loses_digits
 
-__all__ = ["UNIT", "ZERO", "Form", "Monomial", "Rational", "Ring", "TooLargeError", "monomial", "quotient"]
+__all__ = [
+    "UNIT",
+    "ZERO",
+    "Form",
+    "Monomial",
+    "Rational",
+    "Ring",
+    "TooLargeError",
+    "loses_digits",
+    "monomial",
+    "quotient",
+]

@@ -78,11 +78,12 @@ class Extents:
         shape = self._dims(term)
         if shape is None:
             return False
+        # Nothing makes two dimensions of one symbol equal when a model is run.
         others = [dims for dims in map(self._dims, by) if dims is not None]
         if len(shape) > max(map(len, others), default=0):
             return False
         return all(
-            dim == 1 or (dim is not None and any(_dim_at(other, axis) == dim for other in others))
+            dim == 1 or (isinstance(dim, int) and any(_dim_at(other, axis) == dim for other in others))
             for axis, dim in zip(range(-len(shape), 0), shape, strict=True)
         )
 
@@ -90,6 +91,10 @@ class Extents:
         return self._types.shape(term.scope, term.name) if isinstance(term, ShapeOf) else term
 
     def _sources(self, scope: Scope, name: str) -> list[tuple[Scope, str]]:
+        constant = self._constants.uniform(scope, name)
+        if constant is not None:
+            shapes = [term for term in constant.extent if isinstance(term, ShapeOf)]
+            return [(term.scope, term.name) for term in shapes if term != (scope, name)]
         index = scope.producer.get(name)
         if index is None or scope.domains[index] or scope.outputs[index][0] != name:
             return []
@@ -108,7 +113,9 @@ class Extents:
         own: Extent = frozenset({ShapeOf(scope, name)})
         constant = self._constants.uniform(scope, name)
         if constant is not None:
-            return constant.extent
+            found = frozenset(term for term in constant.extent if term not in sources)
+            found = found.union(*[self._memo.get(source, own) for source in sources])
+            return found if len(found) <= _MAX_TERMS else own
         if not sources or any(source not in self._memo for source in sources):
             return SCALAR if self._types.shape(scope, name) == () else own
         index = scope.producer[name]

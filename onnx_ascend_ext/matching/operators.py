@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from onnx_ascend_ext.algebra import UNIT, Form
+from onnx_ascend_ext.algebra import UNIT, ZERO, Form, loses_digits
 from onnx_ascend_ext.graph import attributes_of, node_label
 from onnx_ascend_ext.graph.operators import VIEWS
 from onnx_ascend_ext.graph.tensors import FLOAT_TYPES, converted, is_exact_in_floats, numpy_type, widens
@@ -72,14 +72,11 @@ class Operators:
             form = ring.multiply(forms[inputs[0]], forms[inputs[1]])
             if not form.scale:
                 form = self._times_zero(scope, inputs, forms)
-        elif op_type == "Sub":
-            form = ring.add(forms[inputs[0]], ring.negate(forms[inputs[1]]))
-        elif op_type == "Add":
-            form = ring.add(forms[inputs[0]], forms[inputs[1]])
-        elif op_type == "Sum":
-            form = forms[inputs[0]]
-            for source in inputs[1:]:
-                form = ring.add(form, forms[source])
+        elif op_type in ADDITIVE:
+            total = self._sum(op_type, [forms[source] for source in inputs])
+            if total is None:
+                return None
+            form = total
         elif op_type == "Neg":
             form = ring.negate(forms[inputs[0]])
         elif op_type == "Identity":
@@ -120,6 +117,19 @@ class Operators:
         if max(abs(value.numerator), value.denominator).bit_length() > store.ring.MAX_BITS:
             return None
         return Form(value)
+
+    def _sum(self, op_type: str, terms: list[Form]) -> Form | None:
+        """The sum of some forms, or None where it is not what the model's arithmetic gives."""
+        ring = self._store.ring
+        if op_type == "Sub":
+            terms[1] = ring.negate(terms[1])
+        total = ZERO
+        for term in terms:
+            # Constants are rounded as the model rounds them.
+            if (total.factors or term.factors) and loses_digits(ring, total, term):
+                return None
+            total = ring.add(total, term)
+        return total
 
     def _quotient(self, scope: Scope, index: int, forms: dict[str, Form]) -> Form | None:
         ring = self._store.ring

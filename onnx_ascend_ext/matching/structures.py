@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from onnx_ascend_ext.algebra import Form, TooLargeError
+from onnx_ascend_ext.algebra import Form, TooLargeError, loses_digits
 from onnx_ascend_ext.graph.constants import FOLLOWED
 from onnx_ascend_ext.graph.tensors import FLOAT_TYPES
 from onnx_ascend_ext.matching.operators import ARITHMETIC, CONSTANTS, FUNCTIONS, near_integer
@@ -72,7 +72,7 @@ class Proofs:
         self._by_key: dict[tuple[Hashable, ...], Proof | None] = {}
 
     def of(self, key: tuple[Hashable, ...]) -> Proof | None:
-        """The proof of a structure, or None when its form exceeds the bounds.
+        """The proof of a structure, or None when its form exceeds the bounds or is not exact enough.
 
         Args:
             key: the operator, then for each operand the number of a leaf, a constant as a tuple of one, or
@@ -89,13 +89,16 @@ class Proofs:
         self._by_key[key] = proof
         return proof
 
-    def _prove(self, key: tuple[Hashable, ...]) -> Proof:
+    def _prove(self, key: tuple[Hashable, ...]) -> Proof | None:
         ring = self._ring
         left, right = (self._operand(operand) for operand in key[1:])
         if key[0] == "Mul":
             form = ring.multiply(left, right)
         else:
-            form = ring.add(left, right if key[0] == "Add" else ring.negate(right))
+            right = right if key[0] == "Add" else ring.negate(right)
+            if loses_digits(ring, left, right):
+                return None
+            form = ring.add(left, right)
         constants = [
             len(operand) == 1 or self._proofs[operand[0]].has_constant
             for operand in key[1:]

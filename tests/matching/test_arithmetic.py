@@ -61,7 +61,6 @@ def test_the_literal_product_is_found_in_every_order(nodes):
         "n = Neg(y) s = Sum(n, one) m = Mul(s, y) r = Mul(g, m)",
         "a = Mul(g, y) q = Mul(y, y) n = Neg(q) b = Mul(n, g) r = Sum(b, a)",
         "i = Identity(y) s = Sub(one, i) j = Identity(s) m = Mul(y, j) k = Identity(m) r = Mul(g, k)",
-        "z = Add(y, x) w = Sub(z, x) s = Sub(one, w) m = Mul(y, s) r = Mul(g, m)",
     ],
 )
 def test_other_spellings_of_the_arithmetic_are_found(nodes):
@@ -336,3 +335,44 @@ def test_a_random_spelling_with_another_constant_is_not_found(seed):
     speller = Wrong(draw, draw(["float", "double"]), draw([0, 1, 2]))
     factors = [speller.incoming(), speller.disguised(speller.y()), speller.complement()]
     assert results(speller.model(speller.product(factors))) == []
+
+
+ROUNDED = "s = Sub(one, w) m = Mul(w, s) r = Mul(g, m)"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "constant"),
+    [
+        ("z = Add(y, k) w = Sub(z, k)", 8388608.0),
+        ("z = Sub(y, k) w = Sum(k, z)", 12582912.0),
+        ("z = Sub(k, y) w = Sub(k, z)", 16.0),
+        ("q = Mul(y, k) z = Add(q, one) p = Sub(z, one) w = Div(p, k)", 1e-6),
+        ("z = Add(y, g) w = Sub(z, g)", 0.0),
+        ("z = Add(y, x) w = Sub(z, x)", 0.0),
+        ("z = Sum(g, y, x) v = Sub(z, x) w = Sub(v, g)", 0.0),
+        ("p = Mul(y, x) z = Add(y, g) q = Mul(x, z) v = Mul(x, g) u = Sub(q, v) w = Div(u, x)", 0.0),
+    ],
+)
+def test_a_value_that_is_added_and_subtracted_again_rounds(nodes, constant):
+    model = main_graph(f"y = Sigmoid(x) {nodes} {ROUNDED}", constants=f", float k = {{{constant}}}")
+    sites, _ = search(model)
+    assert [site.operands for site in sites] in ([], [("g", "w")])
+    slope = main_graph(
+        f"y = Sigmoid(x) {nodes} s = Sub(one, w) m = Mul(y, s) r = Mul(g, m)",
+        constants=f", float k = {{{constant}}}",
+    )
+    assert results(slope) == []
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "z = Add(y, one) w = Sub(z, one)",
+        "z = Sub(y, k) w = Add(z, k)",
+        "z = Sub(one, y) w = Sub(one, z)",
+        "q = Mul(y, y) z = Sub(y, q) w = Add(q, z)",
+    ],
+)
+def test_a_small_number_that_is_added_and_subtracted_again_does_not_matter(nodes):
+    rest = "s = Sub(one, w) m = Mul(y, s) r = Mul(g, m)"
+    assert results(main_graph(f"y = Sigmoid(x) {nodes} {rest}", constants=", float k = {2}")) == ["r"]

@@ -237,3 +237,12 @@ def test_a_constant_in_an_external_file_is_reported():
     assert reasons(model) == [
         ("Mul(r)", "`c` lies in an external file, which is not read for its value"),
     ]
+
+
+def test_the_shape_of_another_value_is_not_trusted_for_having_the_same_symbols():
+    nodes = "h = Shape(w) c = Expand(one, h) s = Sub(c, y) m = Mul(s, y) r = Mul(g, m)"
+    head = "{0} g, {0} y, {0} w"
+    symbolic = main_graph(nodes, inputs=head.format("float[N]"), outputs="float[K] r")
+    assert results(symbolic) == []
+    assert reasons(symbolic) == [("Mul(r)", "the shape of `w` may make the result larger")]
+    assert results(main_graph(nodes, inputs=head.format("float[3]"), outputs="float[3] r")) == ["r"]
