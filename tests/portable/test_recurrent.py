@@ -133,8 +133,13 @@ CASES = [("LSTM", 0), ("GRU", 0), ("GRU", 1)]
 LEFT_OUT: list[set[str]] = [set(), {"B"}, {"Ht0"}, {"Ht0", "Ct0", "B"}]
 
 
+def _label(names: set[str]) -> str:
+    """The same in every process, unlike `str` of a set."""
+    return "+".join(sorted(names)) or "nothing"
+
+
 @pytest.mark.parametrize(("network", "late"), CASES)
-@pytest.mark.parametrize("without", LEFT_OUT, ids=str)
+@pytest.mark.parametrize("without", LEFT_OUT, ids=_label)
 @pytest.mark.parametrize("opset", [13, 17, 18, 21])
 def test_the_forward_pass(network: str, late: int, without: set[str], opset: int) -> None:
     case = forward_case(network, late, opset, without)
@@ -143,7 +148,7 @@ def test_the_forward_pass(network: str, late: int, without: set[str], opset: int
 
 
 @pytest.mark.parametrize(("network", "late"), CASES)
-@pytest.mark.parametrize("without", [set(), {"Ht0"}])
+@pytest.mark.parametrize("without", [set(), {"Ht0"}], ids=_label)
 def test_the_kernel_of_the_forward_pass_computes_the_same(
     network: str, late: int, without: set[str], training_runtime: TrainingRuntime
 ) -> None:
@@ -153,7 +158,7 @@ def test_the_kernel_of_the_forward_pass_computes_the_same(
 
 
 @pytest.mark.parametrize(("network", "late"), CASES)
-@pytest.mark.parametrize("without", [*LEFT_OUT, {"dHAll"}, {"dHFinal", "dCFinal"}], ids=str)
+@pytest.mark.parametrize("without", [*LEFT_OUT, {"dHAll"}, {"dHFinal", "dCFinal"}], ids=_label)
 @pytest.mark.parametrize("opset", [13, 18])
 def test_the_gradient_is_the_slope_of_the_forward_pass(
     network: str, late: int, without: set[str], opset: int
