@@ -83,6 +83,7 @@ class Scope:
         self._index_producers()
         self._declared: dict[str, ValueInfoProto] | None = None
         self._captures: frozenset[str] | None = None
+        self._shadowed: frozenset[str] | None = None
         self._ranks: list[int] | None = None
 
     def _read_nodes(self) -> None:
@@ -164,6 +165,20 @@ class Scope:
                 used |= body.captures
             self._captures = frozenset(name for name in used if name and not self.defines(name))
         return self._captures
+
+    @property
+    def shadowed(self) -> frozenset[str]:
+        """Names of values of a nested body that outer values have as well.
+
+        ONNX forbids that; ONNX Runtime loads some such models and takes the outer value.
+        """
+        if self._shadowed is None:
+            own: set[str] = set()
+            if self.kind == "body" and self.parent is not None:
+                own.update(self.producer, self.input_set, self.initializers, self.sparse_initializers)
+            outer = self.parent
+            self._shadowed = frozenset(name for name in own if outer is not None and outer.find(name))
+        return self._shadowed
 
     @property
     def declared(self) -> Mapping[str, ValueInfoProto]:

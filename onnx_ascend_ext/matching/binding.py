@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
+
+from onnx import TensorProto
 
 from onnx_ascend_ext.algebra import Form, TooLargeError, quotient
 from onnx_ascend_ext.graph import ShapeOf
@@ -24,6 +27,12 @@ _LEAST_SAVED = 2
 # A product with more factors left over is no gradient.
 _MAX_FACTORS = 4
 _MAX_ENTRIES = 4
+# A constant factor may use up a half of an element type's exponents, so that values of usual sizes stay in
+# its range; a type that is not known counts as float16.
+_SCALE_BITS: dict[int, int] = {TensorProto.FLOAT: 63, TensorProto.BFLOAT16: 63, TensorProto.DOUBLE: 511}
+_SCALE_BITS_OF_SMALL_TYPES = 7
+# A factor that is split off may leave a product too small for these although no value of the model was.
+_SIXTEEN_BITS = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 
 
 class Operand(NamedTuple):
@@ -232,7 +241,8 @@ class Binder:
                 return f"it is {scale} times the gradient, and a node for that factor would save too little"
             return None
         if self._proving:
-            reason = self._shape_reason(scope, root, operands, found)
+            reason = self._range_reason(scope, root, len(factors), scale, found)
+            reason = reason or self._shape_reason(scope, root, operands, found)
             if reason:
                 return reason
         gradient, activation, *rest = operands
@@ -314,6 +324,22 @@ class Binder:
             ):
                 return index
         return None
+
+    def _range_reason(self, scope: Scope, root: int, factors: int, scale: Rational, found: Region) -> str:
+        """Why products might leave the range of the element type that stay in it now, or ""."""
+        forms = self._valuation.forms
+        scales = {abs(Fraction(forms(owner)[owner.outputs[index][0]].scale)) for owner, index in found.nodes}
+        scales.add(abs(Fraction(scale)))
+        is_split = bool(factors) or scale not in (1, -1)
+        if not is_split and scales == {1}:
+            return ""
+        kind = self._element_type(scope, scope.outputs[root][0])
+        if is_split and kind in _SIXTEEN_BITS:
+            return "a factor beside the gradient could make it overflow or underflow in 16 bits"
+        limit = 2 ** _SCALE_BITS.get(kind, _SCALE_BITS_OF_SMALL_TYPES)
+        if any(size and not 1 <= size * limit <= limit * limit for size in scales):
+            return "its constant factors may overflow or underflow"
+        return ""
 
     def _shape_reason(self, scope: Scope, root: int, operands: tuple[Operand, ...], found: Region) -> str:
         """Why the kernel's result might have another shape than the root, or ""."""

@@ -11,6 +11,7 @@ from onnx_ascend_ext.graph.operators import BROADCASTING_OPSET
 from onnx_ascend_ext.matching.extents import Extents
 from onnx_ascend_ext.matching.findings import Findings, Match, NearMiss
 from onnx_ascend_ext.matching.named import NamedForms, NamedNode
+from onnx_ascend_ext.matching.obstacles import obstacles
 from onnx_ascend_ext.matching.pattern import derive
 from onnx_ascend_ext.matching.search import Search
 from onnx_ascend_ext.matching.site import Site
@@ -79,6 +80,10 @@ class _Finder:
                 sites[scope, bound.root] = _site(bound)
             for root, reason in outcome.refused:
                 self._add_miss(scope, root, reason)
+        hindered = obstacles({scope for scope, _ in sites})
+        for scope, root in [key for key in sites if key[0] in hindered]:
+            del sites[scope, root]
+            self._add_miss(scope, root, hindered[scope])
         covered: set[tuple[Scope, int]] = set()
         if self._misses or self._valuation.doubtful:
             covered.update((site.scope, node) for site in sites.values() for node in site.covered)

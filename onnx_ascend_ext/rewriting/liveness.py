@@ -38,6 +38,9 @@ class Liveness:
         for scope in index.scopes:
             if scope.kind == "training":
                 self._gain(index.main, scope.captures)
+            elif scope.shadowed and scope.parent is not None:
+                # A runtime may take the outer value for the one of the body.
+                self._gain(scope.parent, scope.shadowed)
         for scope, by_node in reads.items():
             self._gain(scope, chain.from_iterable(by_node.values()))
         # All scopes gain before one loses: what moves from one place to another was never dead.

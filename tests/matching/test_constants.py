@@ -246,3 +246,32 @@ def test_the_shape_of_another_value_is_not_trusted_for_having_the_same_symbols()
     assert results(symbolic) == []
     assert reasons(symbolic) == [("Mul(r)", "the shape of `w` may make the result larger")]
     assert results(main_graph(nodes, inputs=head.format("float[3]"), outputs="float[3] r")) == ["r"]
+
+
+def scaled(kind, k, m):
+    nodes = "y = Sigmoid(x) c = Sub(one, y) a = Mul(y, k) b = Mul(c, g) d = Mul(b, m) r = Mul(a, d)"
+    head = f"main ({kind}[4] g, {kind}[4] x) => ({kind}[4] r)"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 18]> {head} {{ {nodes} }}')
+    element_type = TensorProto.DataType.Value(kind.upper())
+    for name, number in {"one": 1, "k": k, "m": m}.items():
+        model.graph.initializer.append(helper.make_tensor(name, element_type, [], [float(number)]))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("kind", "k", "m"),
+    [("float", "1e20", "1e20"), ("float", "1e-20", "1e-25"), ("float", "1e25", "1e-25")],
+)
+def test_constant_factors_must_stay_in_the_range_of_the_element_type(kind, k, m):
+    assert results(scaled(kind, k, m)) == []
+    assert ("Mul(r)", "its constant factors may overflow or underflow") in reasons(scaled(kind, k, m))
+    assert results(scaled("double", k, m)) == ["r"]
+
+
+def test_sixteen_bits_are_too_few_to_split_off_a_factor():
+    assert results(scaled("float", "16", "4")) == ["r"]
+    reason = "a factor beside the gradient could make it overflow or underflow in 16 bits"
+    for kind in ("float16", "bfloat16"):
+        assert results(scaled(kind, "16", "4")) == []
+        assert reasons(scaled(kind, "16", "4")) == [("Mul(r)", reason)]
+        assert results(scaled(kind, "4", "0.25")) == ["r"]

@@ -6,7 +6,7 @@ import time
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from searching import main_graph, only, parse, results, search
+from searching import main_graph, only, parse, reasons, results, search
 
 from onnx_ascend_ext.errors import ModelError
 
@@ -288,3 +288,33 @@ def test_nodes_that_lack_operands_or_outputs_are_no_gradients_and_no_crash():
                 del node.attribute[:]
         for relaxed in (False, True):
             search(model, relaxed=relaxed)
+
+
+def test_a_name_of_two_meanings_hinders_all_bodies_of_its_node():
+    body = "s{0} = Sub(one, y) m{0} = Mul(y, s{0}) {1} = Mul(g, m{0})"
+    model = conditional("y = Sigmoid(x)", body.format("", "r"), body.format("2", "e"))
+    assert sorted(results(model)) == ["e", "r"]
+    then = model.graph.node[-1].attribute[0].g
+    then.initializer.append(helper.make_tensor("one", TensorProto.FLOAT, [], [2.0]))
+    sites, findings = search(model)
+    assert not sites
+    assert [miss.reason for miss in findings.near_misses] == [
+        "a nested graph has another value of the name `one`: rename it"
+    ]
+    then.initializer[0].name = "two"
+    assert sorted(results(model)) == ["e", "r"]
+
+
+def test_a_gradient_in_the_body_of_a_sequence_map_stays():
+    nodes = "s = Sub(one, y) m = Mul(y, s) r = Mul(g, m)"
+    model = parse(
+        '<ir_version: 8, opset_import: ["": 17]> main (float[2] g, float[2] y) => (float[2] o) '
+        "<float one = {1}, int64 i = {0}> { q = SequenceConstruct(y, g) "
+        f"w = SequenceMap(q) <body: graph = b (float[2] y2) => (float[2] r) {{ {nodes} }}> "
+        "o = SequenceAt(w, i) }"
+    )
+    assert results(model) == []
+    ((node, reason),) = reasons(model)
+    assert node == "Mul(r)"
+    assert "SequenceMap" in reason
+    assert results(conditional("y = Sigmoid(x)", nodes)) == ["r"]
