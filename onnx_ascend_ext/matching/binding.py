@@ -32,7 +32,7 @@ _MAX_ENTRIES = 4
 _SCALE_BITS: dict[int, int] = {TensorProto.FLOAT: 63, TensorProto.BFLOAT16: 63, TensorProto.DOUBLE: 511}
 _SCALE_BITS_OF_SMALL_TYPES = 7
 # A factor that is split off may leave a product too small for these although no value of the model was.
-_SIXTEEN_BITS = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
+_NARROW = FLOAT_TYPES - {TensorProto.FLOAT, TensorProto.DOUBLE}
 
 
 class Operand(NamedTuple):
@@ -334,8 +334,10 @@ class Binder:
         if not is_split and scales == {1}:
             return ""
         kind = self._element_type(scope, scope.outputs[root][0])
-        if is_split and kind in _SIXTEEN_BITS:
-            return "a factor beside the gradient could make it overflow or underflow in 16 bits"
+        if is_split and not kind:
+            return f"it has a factor more, and the element type of `{scope.outputs[root][0]}` is not known"
+        if is_split and kind in _NARROW:
+            return "a factor beside the gradient may overflow or underflow in a type of 16 or fewer bits"
         limit = 2 ** _SCALE_BITS.get(kind, _SCALE_BITS_OF_SMALL_TYPES)
         if any(size and not 1 <= size * limit <= limit * limit for size in scales):
             return "its constant factors may overflow or underflow"

@@ -270,7 +270,7 @@ def test_constant_factors_must_stay_in_the_range_of_the_element_type(kind, k, m)
 
 def test_sixteen_bits_are_too_few_to_split_off_a_factor():
     assert results(scaled("float", "16", "4")) == ["r"]
-    reason = "a factor beside the gradient could make it overflow or underflow in 16 bits"
+    reason = "a factor beside the gradient may overflow or underflow in a type of 16 or fewer bits"
     for kind in ("float16", "bfloat16"):
         assert results(scaled(kind, "16", "4")) == []
         assert reasons(scaled(kind, "16", "4")) == [("Mul(r)", reason)]

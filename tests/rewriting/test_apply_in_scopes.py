@@ -80,3 +80,27 @@ def test_a_function_is_rewritten_and_imports_the_domain():
     assert [(o.domain, o.version) for o in after.opset_import][-1] == ("onnx_ascend_ext", 1)
     assert [f.name for f in after.functions] == ["F", "SigmoidBackward"]
     same_values(before, after, dy=drawn((3,), 1), y=drawn((3,), 2))
+
+
+def test_an_outer_value_stays_while_a_body_has_its_name_too():
+    before = parse(
+        """<ir_version: 8, opset_import: ["" : 18]>
+        g (bool c, float[N] dy, float[N] y) => (float[N] dx, float[N] z) <float one = {1.0}> {
+          d = Sub(one, y)
+          s = Mul(d, y)
+          dx = Mul(s, dy)
+          z = If(c) <
+            then_branch = t () => (float[N] k) { k = Add(dy, y) },
+            else_branch = o () => (float[N] l) { l = Identity(dy) }
+          >
+        }"""
+    )
+    for name, kept in {"two": [], "one": ["one"]}.items():
+        after = onnx.ModelProto()
+        after.CopyFrom(before)
+        then = after.graph.node[-1].attribute[0].g
+        then.initializer.append(onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [], [2.0]))
+        then.node[0].input[1] = name
+        index = ModelIndex(after)
+        rewrite(index, site(index.main, "dx", "dy", "y", ["d", "s"]))
+        assert [tensor.name for tensor in after.graph.initializer] == kept
