@@ -54,11 +54,19 @@ def register() -> None:
     with _lock:
         backend = describe()
         if not ep_devices():
-            try:
-                module.register_execution_provider_library(EP_NAME, path)
-            except Exception as error:
-                # ONNX Runtime raises its own exception types. A library without devices shows only here
-                # that it is registered.
-                if "already registered" not in str(error):
-                    raise BackendError(f"onnxruntime {module.__version__} refuses {path}: {error}") from error
+            _register(module, path)
+            if backend.devices and not ep_devices():
+                # Registered while ACL could not be started: ONNX Runtime asks for devices only then.
+                module.unregister_execution_provider_library(EP_NAME)
+                _register(module, path)
     warn_if_simulated(backend)
+
+
+def _register(module: Any, path: str) -> None:
+    try:
+        module.register_execution_provider_library(EP_NAME, path)
+    except Exception as error:
+        # ONNX Runtime raises its own exception types. A library without devices shows only here that it is
+        # registered.
+        if "already registered" not in str(error):
+            raise BackendError(f"onnxruntime {module.__version__} refuses {path}: {error}") from error

@@ -74,6 +74,19 @@ def test_again_after_the_application_unregistered(python) -> None:
     )
 
 
+def test_after_the_application_registered_while_acl_could_not_start(python) -> None:
+    passes(
+        python(
+            "import onnxruntime, onnx_ascend_ext as ax\n"
+            "onnxruntime.set_default_logger_severity(3)\n"
+            "onnxruntime.register_execution_provider_library(ax.get_ep_name(), ax.get_library_path())\n"
+            "ax.session_options()\n"
+            "print('done')",
+            ASCEND_SIM_FAULT="aclInit:1:507899",
+        )
+    )
+
+
 def test_without_any_device_registration_succeeds_and_a_session_says_why_not(python) -> None:
     passes(
         python(
