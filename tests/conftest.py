@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sysconfig
 from collections.abc import Callable
@@ -13,6 +14,9 @@ import pytest
 
 # The tests need no NPU: they ask for the simulator, so that a machine with CANN runs the same tests.
 os.environ.setdefault("ONNX_ASCEND_BACKEND", "simulator")
+
+# A shell's background job ignores SIGINT, and so would every process that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MODELS = Path(__file__).parents[1] / "models"
 
