@@ -77,7 +77,8 @@ def ep_options(options: dict[str, str] | None = None, **config: str) -> onnxrunt
 
 
 def ep_session(model: onnx.ModelProto, **config: str) -> onnxruntime.InferenceSession:
-    return onnxruntime.InferenceSession(model.SerializeToString(), ep_options(**config))
+    # ONNX Runtime 1.24 in Python otherwise moves a session whose device cannot be opened to the CPU.
+    return onnxruntime.InferenceSession(model.SerializeToString(), ep_options(**config), enable_fallback=0)
 
 
 def custom_op_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
