@@ -35,7 +35,7 @@ def command(
     from onnx_ascend_ext.native import describe
     from onnx_ascend_ext.sessions.assignment import converted_nodes
     from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
-    from onnx_ascend_ext.verification import load_inputs, random_inputs
+    from onnx_ascend_ext.verification import make_inputs
     from onnx_ascend_ext.verification.agreement import device_dict
     from onnx_ascend_ext.verification.doors import open_door
     from onnx_ascend_ext.verification.execution import stock_session, timed_run
@@ -45,7 +45,7 @@ def command(
         raise ModelError(f"{model} has no converted node to time; `onnx-ascend convert` makes them")
     npu, (cpu, _) = open_door(model, device_id=device_id).session, stock_session(model)
     declared: Any = cpu.get_inputs()
-    feeds = load_inputs(inputs, declared) if inputs else random_inputs(declared, seed=seed, dims=dims)
+    feeds = make_inputs(declared, inputs, seed=seed, dims=dims)
     seconds: dict[str, list[float]] = {"npu": [], "cpu": []}
     for index in range(runs + 1):
         for side, session in (("npu", npu), ("cpu", cpu)):

@@ -32,13 +32,11 @@ def command(
 ) -> int:
     """Run IN once through AscendExecutionProvider."""
     from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
-    from onnx_ascend_ext.verification import execute, load_inputs, random_inputs
+    from onnx_ascend_ext.verification import execute, make_inputs
     from onnx_ascend_ext.verification.agreement import execution_dict
 
     def feeds(declared: Any) -> Mapping[str, Any]:
-        if inputs is not None:
-            return load_inputs(inputs, declared)
-        return random_inputs(declared, seed=seed, dims=dims)
+        return make_inputs(declared, inputs, seed=seed, dims=dims)
 
     show_errors_only()
     result = execute(model, feeds, device_id=device_id, allow_cpu=allow_cpu)

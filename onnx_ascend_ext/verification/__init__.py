@@ -3,7 +3,7 @@
 from onnx_ascend_ext.verification.agreement import Verification, verify
 from onnx_ascend_ext.verification.comparison import Comparison, Tolerance, compare
 from onnx_ascend_ext.verification.execution import Execution, execute
-from onnx_ascend_ext.verification.inputs import load_inputs, random_inputs
+from onnx_ascend_ext.verification.inputs import load_inputs, make_inputs, random_inputs
 
 __all__ = [
     "Comparison",
@@ -13,6 +13,7 @@ __all__ = [
     "compare",
     "execute",
     "load_inputs",
+    "make_inputs",
     "random_inputs",
     "verify",
 ]

@@ -12,7 +12,7 @@ from onnx_ascend_ext.errors import ModelError
 from onnx_ascend_ext.native.backend import Device
 from onnx_ascend_ext.verification.comparison import Comparison, compare
 from onnx_ascend_ext.verification.execution import Execution, execute, stock_session, timed_run
-from onnx_ascend_ext.verification.inputs import load_inputs, random_inputs
+from onnx_ascend_ext.verification.inputs import make_inputs
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,7 @@ def verify(
     """
     session, note = stock_session(reference)
     declared = session.get_inputs()
-    feeds = (
-        load_inputs(inputs, declared) if inputs is not None else random_inputs(declared, seed=seed, dims=dims)
-    )
+    feeds = make_inputs(declared, inputs, seed=seed, dims=dims)
     expected, _ = timed_run(session, feeds)
 
     def same_feeds(candidate_inputs: Any) -> Mapping[str, Any]:

@@ -19,6 +19,19 @@ Array = npt.NDArray[Any]
 DEFAULT_DIM = 4
 
 
+def make_inputs(
+    session_inputs: Iterable[Any],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    seed: int = 0,
+    dims: Mapping[str, int] | None = None,
+) -> dict[str, Array]:
+    """The arrays of the file `path`, or random ones where it is None; see the two functions that it calls."""
+    if path is not None:
+        return load_inputs(path, session_inputs)
+    return random_inputs(session_inputs, seed=seed, dims=dims)
+
+
 def load_inputs(path: str | os.PathLike[str], session_inputs: Iterable[Any]) -> dict[str, Array]:
     """The arrays of an `.npz` file, by input name.
 
