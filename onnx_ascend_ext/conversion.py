@@ -17,12 +17,12 @@ from onnx_ascend_ext.errors import AscendExtError, ModelError
 from onnx_ascend_ext.graph import ModelIndex
 from onnx_ascend_ext.graph.collection import paused_collection
 from onnx_ascend_ext.matching import Findings, NearMiss, find
-from onnx_ascend_ext.portable import PortableReport, attach, inline_portable
 from onnx_ascend_ext.rewriting import apply, inline_kernels, plan
 
 if TYPE_CHECKING:
     from onnx_ascend_ext.catalog import Kernel
     from onnx_ascend_ext.model_files import Progress, SavedFiles
+    from onnx_ascend_ext.portable import PortableReport
 
 _SHOWN = 10
 """How many matches and near misses a summary lists."""
@@ -160,6 +160,9 @@ def convert(
         _rewrite(proto, kernels, relaxed, conversion)
         _check_texts(conversion)
         if portable:
+            # Imported here, since most conversions do not need it.
+            from onnx_ascend_ext.portable import attach
+
             conversion.portable, warnings = attach(proto, catalog.load_portable())
             conversion.warnings.extend(text for text in warnings if text not in conversion.warnings)
     return conversion
@@ -201,6 +204,8 @@ def restore(model: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
     Raises:
         ModelError: the model cannot be read, or has a kernel node whose body is not known.
     """
+    from onnx_ascend_ext.portable import inline_portable
+
     proto, source, original = _opened(model)
     with _blaming(source), model_files.blaming_damage(original):
         inline_portable(proto)

@@ -114,6 +114,8 @@ class Scope:
 
     def nodes_with_bodies(self) -> list[int]:
         """The nodes that may have graph attributes."""
+        if _OPS_WITH_BODIES.isdisjoint(self.op_types) and not any(self.domains):
+            return []
         pairs = enumerate(zip(self.op_types, self.domains, strict=True))
         return [index for index, (op_type, domain) in pairs if domain or op_type in _OPS_WITH_BODIES]
 

@@ -19,12 +19,14 @@ from onnx_ascend_ext.matching.store import RELAXED_HINT, Rules
 from onnx_ascend_ext.matching.valuation import Valuation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from onnx_ascend_ext.catalog import Kernel
     from onnx_ascend_ext.graph import ModelIndex, Scope
     from onnx_ascend_ext.matching.binding import Bound
     from onnx_ascend_ext.matching.structures import Plain
+
+    _Sites = dict[Scope, dict[int, Site]]
 
 
 def find(
@@ -67,31 +69,31 @@ class _Finder:
 
     def run(self) -> tuple[list[Site], Findings]:
         scopes = [scope for scope in self._index.scopes if self._is_searched(scope)]
-        sites: dict[tuple[Scope, int], Site] = {}
+        sites: _Sites = {scope: {} for scope in scopes}
         for scope in scopes:
             for root, node in NamedForms(self._kernels).search(scope):
-                self._add_named(scope, root, node, sites)
+                self._add_named(scope, root, node, sites[scope])
         search = Search(self._valuation, self._patterns, proving=True)
         for scope in scopes:
             outcome = search.scan(scope)
-            for plain in outcome.plain:
-                sites[scope, plain.root] = self._plain_site(plain)
+            found = sites[scope]
+            for site in self._plain_sites(scope, outcome.plain):
+                found[site.root] = site
             for bound in outcome.bound:
-                sites[scope, bound.root] = _site(bound)
+                found[bound.root] = _site(bound)
             for root, reason in outcome.refused:
                 self._add_miss(scope, root, reason)
-        hindered = obstacles({scope for scope, _ in sites})
-        for scope, root in [key for key in sites if key[0] in hindered]:
-            del sites[scope, root]
-            self._add_miss(scope, root, hindered[scope])
+        for scope, reason in obstacles({scope for scope, found in sites.items() if found}).items():
+            for root in sites.pop(scope):
+                self._add_miss(scope, root, reason)
+        ordered = [found[root] for found in sites.values() for root in sorted(found)]
         covered: set[tuple[Scope, int]] = set()
         if self._misses or self._valuation.doubtful:
-            covered.update((site.scope, node) for site in sites.values() for node in site.covered)
-            covered.update(node for site in sites.values() for node in site.captured)
+            covered.update((site.scope, node) for site in ordered for node in site.covered)
+            covered.update(node for site in ordered for node in site.captured)
         if self._valuation.doubtful:
-            self._search_leniently(scopes, sites, covered)
+            self._search_leniently(scopes, ordered, covered)
         rank = {scope: i for i, scope in enumerate(scopes)}
-        ordered = [sites[key] for key in sorted(sites, key=lambda key: (rank[key[0]], key[1]))]
         self._findings.matches.extend(site.match for site in ordered)
         self._findings.near_misses.extend(
             self._misses[key]
@@ -120,7 +122,7 @@ class _Finder:
         scope: Scope,
         root: int,
         found: NamedNode | NearMiss,
-        sites: dict[tuple[Scope, int], Site],
+        sites: dict[int, Site],
     ) -> None:
         function = scope.called_function(root, self._index.functions)
         if function is not None:
@@ -150,7 +152,7 @@ class _Finder:
             origin="named",
             proven_sigmoid=proven,
         )
-        sites[scope, found.index] = Site(match, scope, found.index, (found.index,), found.operands, result)
+        sites[found.index] = Site(match, scope, found.index, (found.index,), found.operands, result)
 
     def _as_defined(self, scope: Scope, found: NamedNode, function: Scope) -> NamedNode | None:
         """A named node with the operands that the model's own definition of its operator gives it."""
@@ -167,30 +169,32 @@ class _Finder:
                     return NamedNode(found.kernel, found.index, (pair[0], pair[1]))
         return None
 
-    def _plain_site(self, plain: Plain) -> Site:
-        pattern, scope, root, gradient, activation, nodes = plain
-        covered = tuple(sorted(nodes) if scope.is_sorted else sorted(nodes, key=scope.position))
-        producer = scope.producer.get(activation)
-        proven = (
-            producer is not None and scope.op_types[producer] == "Sigmoid" and not scope.domains[producer]
-        )
-        if not proven:
-            proven = self._valuation.is_sigmoid(self._valuation.form(scope, activation))
-        kernel = pattern.kernel
-        names = (activation, gradient) if pattern.gradient else (gradient, activation)
-        result = scope.outputs[root][0]
-        labels = tuple([node_label(scope.nodes[index]) for index in covered])
-        inputs = dict(zip(kernel.inputs, names, strict=True))
-        match = Match(kernel.name, scope.path, labels, inputs, result, "algebra", proven)
-        return Site(match, scope, root, covered, names, result)
+    def _plain_sites(self, scope: Scope, found: Iterable[Plain]) -> Iterator[Site]:
+        """The sites of matches that their structure shows."""
+        producer, op_types, outputs = scope.producer, scope.op_types, scope.outputs
+        node_at = scope.nodes.__getitem__
+        place = None if scope.is_sorted else scope.position
+        for pattern, root, gradient, activation, nodes in found:
+            covered = tuple(sorted(nodes, key=place))
+            source = producer.get(activation)
+            proven = source is not None and op_types[source] == "Sigmoid" and not scope.domains[source]
+            if not proven:
+                proven = self._valuation.is_sigmoid(self._valuation.form(scope, activation))
+            kernel = pattern.kernel
+            names = (activation, gradient) if pattern.gradient else (gradient, activation)
+            result = outputs[root][0]
+            labels = tuple([node.name or node_label(node) for node in map(node_at, covered)])
+            inputs = dict(zip(kernel.inputs, names, strict=True))
+            match = Match(kernel.name, scope.path, labels, inputs, result, "algebra", proven)
+            yield Site(match, scope, root, covered, names, result)
 
     def _search_leniently(
-        self, scopes: list[Scope], sites: dict[tuple[Scope, int], Site], covered: set[tuple[Scope, int]]
+        self, scopes: list[Scope], sites: list[Site], covered: set[tuple[Scope, int]]
     ) -> None:
         """Find the places that only more lenient rules would match, and say which rule it would take."""
         valuation = self._new_valuation(Rules(relaxed=True, lenient=True))
-        for scope, root in sites:
-            valuation.make_atom(scope, scope.outputs[root][0])
+        for site in sites:
+            valuation.make_atom(site.scope, site.result)
         search = Search(valuation, self._patterns, proving=False)
         for scope in scopes:
             for bound in search.scan(scope).bound:

@@ -15,7 +15,7 @@ from onnx_ascend_ext.matching.structures import Plain, Proofs, Structures
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from onnx_ascend_ext.graph import Scope
+    from onnx_ascend_ext.graph import Constants, Scope
     from onnx_ascend_ext.matching.binding import Bound
     from onnx_ascend_ext.matching.pattern import Pattern
     from onnx_ascend_ext.matching.valuation import Valuation
@@ -116,14 +116,17 @@ class Search:
         """The nodes whose forms matter, in topological order; `live` grows while they are visited."""
         op_types, domains, inputs, outputs = scope.op_types, scope.domains, scope.inputs, scope.outputs
         relaxed = self._valuation.rules.relaxed
+        is_sigmoid_of_negative = self._valuation.is_sigmoid_of_negative
         exponentials = self._exponentials
-        for index in [index for index in scope.order() if op_types[index] in _VISITED]:
-            op_type = op_types[index]
+        terms = _Terms(scope, self._valuation.constants)
+        visited = [index for index in scope.order() if op_types[index] in _VISITED]
+        for index, op_type in zip(visited, [op_types[index] for index in visited], strict=True):
             if op_type in ARITHMETIC:
-                if exponentials and not exponentials.isdisjoint(inputs[index]):
+                names = inputs[index]
+                if exponentials and not exponentials.isdisjoint(names):
                     self._follow_exponential(scope, index)
-                if live.isdisjoint(inputs[index]) and not (
-                    op_type in ADDITIVE and self._may_make_a_slope(scope, inputs[index])
+                if live.isdisjoint(names) and not (
+                    op_type in ADDITIVE and any(map(terms.__getitem__, names))
                 ):
                     continue
             elif op_type == "Exp":
@@ -131,7 +134,7 @@ class Search:
                 if not relaxed:
                     continue
             else:
-                if not self._valuation.is_sigmoid_of_negative(scope, index):
+                if not is_sigmoid_of_negative(scope, index):
                     continue
                 self._valuation.doubtful = True
                 if not relaxed:
@@ -146,20 +149,6 @@ class Search:
             self._valuation.doubtful = True
         elif op_type not in ADDITIVE or self._valuation.form(scope, inputs[0]) == ZERO:
             self._exponentials.update(scope.outputs[index])
-
-    def _may_make_a_slope(self, scope: Scope, names: Iterable[str]) -> bool:
-        """Whether a sum has an operand that is a constant or a result of arithmetic."""
-        producer, op_types = scope.producer, scope.op_types
-        for name in names:
-            index = producer.get(name)
-            if index is not None:
-                if op_types[index] in ARITHMETIC or op_types[index] in CONSTANTS:
-                    return True
-            elif name in scope.input_set and name not in scope.initializers:
-                continue
-            elif not scope.defines(name) or self._valuation.constants.uniform(scope, name) is not None:
-                return True
-        return False
 
     def _note_constant_factor(self, scope: Scope, index: int, name: str) -> None:
         """Remember values that a constant was multiplied into: only those may have it as their gradient."""
@@ -288,6 +277,27 @@ class Search:
             for index in current.order():
                 if current.op_types[index] in ARITHMETIC and any(current.outputs[index][:1]):
                     self._valuation.form(current, current.outputs[index][0])
+
+
+class _Terms(dict[str, bool]):
+    """Whether each name of a scope may be the term that makes a sum a slope: a constant or arithmetic."""
+
+    def __init__(self, scope: Scope, constants: Constants) -> None:
+        super().__init__()
+        self._scope = scope
+        self._constants = constants
+
+    def __missing__(self, name: str) -> bool:
+        scope = self._scope
+        index = scope.producer.get(name)
+        if index is not None:
+            found = scope.op_types[index] in ARITHMETIC or scope.op_types[index] in CONSTANTS
+        elif name in scope.input_set and name not in scope.initializers:
+            found = False
+        else:
+            found = not scope.defines(name) or self._constants.uniform(scope, name) is not None
+        self[name] = found
+        return found
 
 
 def _add_deferred(scope: Scope, outcome: Outcome, deferred: list[Bound]) -> None:

@@ -45,7 +45,7 @@ class Sigmoids:
 
     def is_of_negative(self, scope: Scope, index: int) -> bool:
         """Whether a Sigmoid node is applied to the negative of a value, so that it is some `1 - y`."""
-        source = scope.producer.get(next(iter(scope.inputs[index]), ""))
+        source = scope.producer.get(scope.inputs[index][0]) if scope.inputs[index] else None
         if source is None or scope.op_types[source] not in NEGATING:
             return False
         return self._argument(scope, scope.inputs[index][0]).negative

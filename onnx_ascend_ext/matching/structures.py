@@ -27,8 +27,8 @@ MAX_LEAVES = 3
 """How many leaves a structure may have."""
 
 _MAX_NODES = 8
-_PLACES = tuple(range(MAX_LEAVES))
 _DECIDED = frozenset({"Add", "Sub", "Mul"})
+_UNDERSTOOD = ARITHMETIC | FUNCTIONS | CONSTANTS
 
 # What a name can be, other than a constant: a value that nothing more is known of, a Sigmoid, a result of
 # arithmetic that may hold more than the structure shows, or something that structures do not deal with.
@@ -40,7 +40,7 @@ class Proof:
     """What the algebra says about a structure.
 
     Attributes:
-        number: names the structure in the keys of larger ones.
+        key: what stands for the structure, with its leaves in their order, in the keys of larger ones.
         form: its form over the leaves' stand-ins.
         has_constant: whether a constant of a float type is in it.
         live: whether it has the factor of a slope at one of its leaves.
@@ -51,7 +51,7 @@ class Proof:
         activation: the leaf that is its activation.
     """
 
-    number: int
+    key: tuple[int, ...]
     form: Form
     has_constant: bool
     live: bool = False
@@ -104,7 +104,9 @@ class Proofs:
             for operand in key[1:]
             if isinstance(operand, tuple)
         ]
-        proof = self._matched(form, any(constants))
+        leaves = {operand for operand in key[1:] if isinstance(operand, int)}
+        leaves.update(leaf for operand in key[1:] if isinstance(operand, tuple) for leaf in operand[1:])
+        proof = self._matched((len(self._proofs), *sorted(leaves)), form, any(constants))
         self._proofs.append(proof)
         return proof
 
@@ -119,8 +121,8 @@ class Proofs:
         image = {self._stand_ins[i]: Form(1, ((self._stand_ins[p], 1),)) for i, p in enumerate(places)}
         return self._ring.substitute(self._proofs[number].form, image.__getitem__)
 
-    def _matched(self, form: Form, has_constant: bool) -> Proof:
-        ring, number = self._ring, len(self._proofs)
+    def _matched(self, key: tuple[int, ...], form: Form, has_constant: bool) -> Proof:
+        ring = self._ring
         leaf_of = {((atom, 1),): leaf for leaf, atom in enumerate(self._stand_ins)}
         live = partial = False
         for base, exponent in form.factors:
@@ -139,9 +141,9 @@ class Proofs:
                 rest = ring.divide(form, pattern.slope(activation, Form(1, ((base, 1),))))
                 if rest.scale == 1 and rest.factors in leaf_of:
                     gradient, place = leaf_of[rest.factors], leaf_of[activation.factors]
-                    return Proof(number, form, has_constant, True, False, pattern, gradient, place)
+                    return Proof(key, form, has_constant, True, False, pattern, gradient, place)
                 partial |= bool(rest.factors) and all(power > 0 for _, power in rest.factors)
-        return Proof(number, form, has_constant, live, partial)
+        return Proof(key, form, has_constant, live, partial)
 
 
 class Plain(NamedTuple):
@@ -149,7 +151,6 @@ class Plain(NamedTuple):
 
     Attributes:
         pattern: the kernel's pattern.
-        scope: where it lies.
         root: index of the node that is replaced.
         gradient: name of the gradient.
         activation: name of the activation.
@@ -157,16 +158,14 @@ class Plain(NamedTuple):
     """
 
     pattern: Pattern
-    scope: Scope
     root: int
     gradient: str
     activation: str
     nodes: tuple[int, ...]
 
 
-# The proof of a structure, its leaves, its nodes (some of them repeatedly), and what stands for it in the key
-# of a larger structure that starts with it.
-_Part: TypeAlias = "tuple[Proof, tuple[str, ...], tuple[int, ...], tuple[int, ...]]"
+# The proof of a structure, its leaves, and its nodes (some of them repeatedly).
+_Part: TypeAlias = "tuple[Proof, tuple[str, ...], tuple[int, ...]]"
 
 Kind: TypeAlias = "int | tuple[Rational]"
 
@@ -191,9 +190,10 @@ class Structures:
             index: a node of the default domain with one output.
         """
         scope = self._scope
-        if scope.op_types[index] not in _DECIDED or len(scope.inputs[index]) != 2:
+        op_type = scope.op_types[index]
+        if op_type not in _DECIDED or len(scope.inputs[index]) != 2:
             return None
-        if scope.op_types[index] != "Mul":
+        if op_type != "Mul":
             # Only what its operands are made of tells what a sum is.
             part = self._part(index, self._parts, self._inner_part)
             decision = None if part is None else self._weighed(index, part)
@@ -203,7 +203,7 @@ class Structures:
         if part is None:
             return None
         decision = self._weighed(index, part)
-        if decision is None and scope.op_types[index] == "Mul":
+        if decision is None and op_type == "Mul":
             deeper = self._part(index, self._parts, self._inner_part)
             decision = None if deeper is None else self._weighed(index, deeper)
         if decision is None and self._are_refined(part[1]):
@@ -225,12 +225,12 @@ class Structures:
         return True
 
     def _weighed(self, index: int, part: _Part) -> Plain | bool | None:
-        proof, leaves, nodes, _ = part
+        proof, leaves, nodes = part
         if proof.pattern is not None:
             gradient, activation = leaves[proof.gradient], leaves[proof.activation]
             nodes = tuple(dict.fromkeys(nodes))
             if len(leaves) == 2 and len(nodes) > 2 and (proof.has_constant or self._may_be_float(activation)):
-                return Plain(proof.pattern, self._scope, index, gradient, activation, nodes)
+                return Plain(proof.pattern, index, gradient, activation, nodes)
             return None
         if proof.partial or not self._are_opaque(leaves, live=proof.live):
             self._undecided[self._scope.outputs[index][0]] = part
@@ -251,48 +251,47 @@ class Structures:
         """
         scope, kinds = self._scope, self._kinds
         op_type = scope.op_types[index]
-        leaves: list[str] = []
+        leaves: tuple[str, ...] = ()
         nodes: tuple[int, ...] = (index,)
-        key: list[Hashable] = [op_type]
+        key: tuple[Hashable, ...] = (op_type,)
         for name in scope.inputs[index]:
-            kind = kinds.get(name)
-            if kind is None:
-                kind = self._kind(name)
-            if kind == _COMPUTED:
-                part = parts.get(name)
-                if part is None and inner_part is not None:
-                    part = inner_part(name)
-                if part is not None:
-                    proof, inner_leaves, inner_nodes, whole = part
-                    nodes += inner_nodes
-                    if leaves:
-                        key.append((proof.number, *[_place(leaves, leaf) for leaf in inner_leaves]))
-                    else:
-                        leaves.extend(inner_leaves)
-                        key.append(whole)
+            part = parts.get(name)
+            if part is None:
+                kind = kinds.get(name)
+                if kind is None:
+                    kind = self._kind(name)
+                if kind.__class__ is tuple:
+                    if op_type == "Mul":
+                        return None
+                    key += (kind,)
                     continue
-            elif kind.__class__ is tuple:
-                if op_type == "Mul":
+                if kind == _OTHER:
                     return None
-                key.append(kind)
+                if kind == _COMPUTED and inner_part is not None:
+                    part = inner_part(name)
+            if part is None:
+                if name not in leaves:
+                    leaves += (name,)
+                key += (leaves.index(name),)
                 continue
-            elif kind == _OTHER:
-                return None
-            if name in leaves:
-                key.append(leaves.index(name))
+            proof, inner_leaves, inner_nodes = part
+            nodes += inner_nodes
+            if leaves:
+                leaves += tuple([leaf for leaf in inner_leaves if leaf not in leaves])
+                key += ((proof.key[0], *map(leaves.index, inner_leaves)),)
             else:
-                key.append(len(leaves))
-                leaves.append(name)
+                leaves = inner_leaves
+                key += (proof.key,)
         if not 0 < len(leaves) <= MAX_LEAVES:
             return None
         if len(nodes) > _MAX_NODES:
             nodes = tuple(dict.fromkeys(nodes))
             if len(nodes) > _MAX_NODES:
                 return None
-        proved = self._proofs.of(tuple(key))
+        proved = self._proofs.of(key)
         if proved is None:
             return None
-        return proved, tuple(leaves), nodes, (proved.number, *_PLACES[: len(leaves)])
+        return proved, leaves, nodes
 
     def _inner_part(self, name: str) -> _Part | None:
         """The structure of a computed value that is a product or sum of leaves and such values."""
@@ -313,15 +312,15 @@ class Structures:
 
     def _are_opaque(self, leaves: tuple[str, ...], *, live: bool) -> bool:
         """Whether leaves hold no more than the structure shows, so that the proof says all."""
+        kinds = self._kinds
         sigmoids = 0
         for leaf in leaves:
-            kind = self._kinds[leaf]
+            kind = kinds[leaf]
             if kind == _COMPUTED:
                 return False
-            sigmoids += kind == _SIGMOID
-        if sigmoids > 1:
-            return False
-        return live or self._is_never_rescaled(leaves)
+            if kind == _SIGMOID:
+                sigmoids += 1
+        return sigmoids < 2 and (live or self._is_never_rescaled(leaves))
 
     def _may_be_float(self, name: str) -> bool:
         kind = self._valuation.types.element_type(self._scope, name)
@@ -364,15 +363,15 @@ class Structures:
                 return kind
         if self._valuation.calls_a_function(scope, index):
             return _OTHER
-        if scope.domains[index]:
+        if op_type not in _UNDERSTOOD or scope.domains[index]:
             return _OPAQUE
         if op_type in ARITHMETIC:
             return _COMPUTED
         if op_type in FUNCTIONS:
-            source = scope.producer.get(next(iter(scope.inputs[index]), ""))
+            source = scope.producer.get(scope.inputs[index][0]) if scope.inputs[index] else None
             negative = source is not None and scope.op_types[source] in NEGATING
             return _OTHER if op_type == "Exp" or negative else _SIGMOID
-        return _OTHER if op_type in CONSTANTS else _OPAQUE
+        return _OTHER
 
     def _constant_kind(self, name: str) -> Kind | None:
         """What a name is as a constant, or None when it is none."""
@@ -381,10 +380,3 @@ class Structures:
             return None
         plain = not constant.variable and not constant.extent and not near_integer(constant.value)
         return (constant.value,) if plain and constant.element_type in FLOAT_TYPES else _OTHER
-
-
-def _place(leaves: list[str], name: str) -> int:
-    """The place of a name among the leaves, which it is added to where it is new."""
-    if name not in leaves:
-        leaves.append(name)
-    return leaves.index(name)

@@ -67,8 +67,8 @@ class Liveness:
         released: list[str] = []
         while True:
             unused: list[str] = []
-            for name in names:
-                left = uses[name] - 1
+            for name, count in Counter(names).items():
+                left = uses[name] - count
                 uses[name] = left
                 if not left and name:
                     unused.append(name)
@@ -98,7 +98,8 @@ class Liveness:
     def _staying_nodes(self, scope: Scope) -> set[int]:
         """The nodes of a scope that stay even where nothing uses them."""
         staying = {body.owner for body in scope.bodies}
-        staying.update(node for node, domain in enumerate(scope.domains) if domain)
+        if any(scope.domains):
+            staying.update(node for node, domain in enumerate(scope.domains) if domain)
         return staying - self._reads.get(scope, {}).keys()
 
 
