@@ -1,22 +1,24 @@
 """Measures SigmoidBackward on the simulator beside ONNX Runtime on the same CPU, and prints a Markdown table.
 
 Run it as `python tests/benchmarks/runtime_speed.py`. `--training-python` names an interpreter with
-onnxruntime-training 1.19.2, whose own SigmoidGrad kernel then joins. All sides use the same number of
-threads, and turns are interleaved; the best of many counts, since other programs can only make one longer.
+onnxruntime-training 1.19.2, whose own SigmoidGrad kernel then joins from a process of its own. All sides use
+the same number of threads. They take turns in an order that changes, since ONNX Runtime's threads spin for a
+while after a run; the best of many turns counts, since other programs can only make one longer.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
-import json
 import os
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,8 @@ import onnx
 import onnxruntime
 
 Turn = Callable[[], object]
+Side = Callable[[], float]
+"""Takes a turn and returns how many microseconds it took."""
 
 TYPES = {"float": np.dtype(np.float32), "float16": np.dtype(np.float16), "bfloat16": np.dtype(np.uint16)}
 # Older ONNX Runtimes bind by numpy type only, and numpy has no bfloat16.
@@ -69,7 +73,7 @@ def model(dtype: str, body: str) -> bytes:
         f"graph ({dtype}[N] g, {dtype}[N] y) => ({dtype}[N] z) {one}{{ {body.removeprefix('converted: ')} }}"
     )
     if body == OURS:
-        import onnx_ascend_ext as ax  # which need not be there under --only-training
+        import onnx_ascend_ext as ax  # which need not be there under --serve-training
 
         made = ax.convert(made).model
     return made.SerializeToString()
@@ -87,23 +91,55 @@ def session_turn(
     return lambda: session._sess.run_with_iobinding(binding._iobinding, None)
 
 
-def best_times(turns: dict[str, Turn], seconds: float) -> dict[str, float]:
-    """Microseconds of the fastest turn of each side."""
-    best = dict.fromkeys(turns, float("inf"))
-    repeat = {}
-    for name, turn in turns.items():
-        turn()
+def timed(turn: Turn) -> Side:
+    """A side that repeats short turns, so that the clock's own cost does not count."""
+    turn()
+    begin = time.perf_counter()
+    turn()
+    repeat = max(1, min(200, int(2e-3 / max(time.perf_counter() - begin, 1e-7))))
+
+    def side() -> float:
         begin = time.perf_counter()
-        turn()
-        repeat[name] = max(1, min(200, int(2e-3 / max(time.perf_counter() - begin, 1e-7))))
+        for _ in range(repeat):
+            turn()
+        return (time.perf_counter() - begin) / repeat * 1e6
+
+    return side
+
+
+def best_times(sides: dict[str, Side], seconds: float) -> dict[str, float]:
+    """Microseconds of the fastest turn of each side."""
+    best = dict.fromkeys(sides, float("inf"))
+    order, shuffle = list(sides), random.Random(0).shuffle
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
-        for name, turn in turns.items():
-            begin = time.perf_counter()
-            for _ in range(repeat[name]):
-                turn()
-            best[name] = min(best[name], (time.perf_counter() - begin) / repeat[name] * 1e6)
+        shuffle(order)
+        for name in order:
+            best[name] = min(best[name], sides[name]())
     return best
+
+
+@contextmanager
+def training_side(python: str, elements: int, threads: int) -> Iterator[Side]:
+    """The SigmoidGrad kernel of onnxruntime-training, in a process that takes a turn for each line."""
+    command = [python, __file__, "--serve-training", "--elements", str(elements), "--threads", str(threads)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+
+        def side() -> float:
+            print(file=process.stdin, flush=True)
+            return float(process.stdout.readline())
+
+        yield side
+        process.stdin.close()
+
+
+def serve_training(elements: int, threads: int) -> None:
+    """Answers each line on stdin with the time of a turn."""
+    arrays = operands("float", elements)
+    turn = session_turn("float", TRAINING, arrays, plain_options(threads), providers=["CPUExecutionProvider"])
+    side = timed(turn)
+    for _ in sys.stdin:
+        print(side(), flush=True)
 
 
 def triad_turn(folder: Path, arrays: list[np.ndarray], threads: int) -> Turn | None:
@@ -171,26 +207,16 @@ def measure(
     custom = plain_options(threads)
     custom.register_custom_ops_library(ax.get_library_path())
     turns["custom-op library"] = session_turn(dtype, OURS, arrays, custom, **cpu)
-    with tempfile.TemporaryDirectory() as folder:
-        triad = triad_turn(Path(folder), arrays, threads) if arrays[0].nbytes >= 4 else None
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        triad = triad_turn(folder, arrays, threads) if arrays[0].nbytes >= 4 else None
         if triad is not None:
             turns["triad"] = triad
-        best = best_times(turns, seconds)
-    if training is not None and dtype == "float":
-        command = [
-            training,
-            __file__,
-            "--only-training",
-            "--elements",
-            str(elements),
-            "--seconds",
-            str(seconds),
-        ]
-        ended = subprocess.run(
-            [*command, "--threads", str(threads)], capture_output=True, text=True, check=True
-        )
-        best["SigmoidGrad of onnxruntime-training"] = json.loads(ended.stdout)
-    return best
+        sides = {name: timed(turn) for name, turn in turns.items()}
+        if training is not None and dtype == "float":
+            label = "SigmoidGrad of onnxruntime-training"
+            sides[label] = stack.enter_context(training_side(training, elements, threads))
+        return best_times(sides, seconds)
 
 
 def main() -> None:
@@ -202,14 +228,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seconds", type=float, default=5.0, help="for each row (default: 5)")
     parser.add_argument("--training-python", help="an interpreter with onnxruntime-training")
-    parser.add_argument("--only-training", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--serve-training", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.only_training:
-        arrays = operands("float", options.elements[0])
-        turn = session_turn(
-            "float", TRAINING, arrays, plain_options(options.threads), providers=["CPUExecutionProvider"]
-        )
-        print(json.dumps(best_times({"turn": turn}, options.seconds)["turn"]))
+    if options.serve_training:
+        serve_training(options.elements[0], options.threads)
         return
     os.environ.setdefault("ONNX_ASCEND_BACKEND", "simulator")
     os.environ.setdefault("ASCEND_SIM_THREADS", str(options.threads))

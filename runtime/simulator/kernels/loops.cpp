@@ -23,15 +23,19 @@ InstructionSetLoops choose() {
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
              __builtin_cpu_supports("avx2"),
          {avx512::conversion_loops,
-          {avx512::sigmoid_backward_real_loops, avx2::sigmoid_backward_complex_loops}}},
+          {avx512::sigmoid_backward_real_loops, avx512::sigmoid_backward_streaming_loops,
+           avx2::sigmoid_backward_complex_loops}}},
         {"avx2",
          __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"),
-         {avx2::conversion_loops, {avx2::sigmoid_backward_real_loops, avx2::sigmoid_backward_complex_loops}}},
+         {avx2::conversion_loops,
+          {avx2::sigmoid_backward_real_loops, avx2::sigmoid_backward_streaming_loops,
+           avx2::sigmoid_backward_complex_loops}}},
 #endif
         {"portable",
          true,
          {portable::conversion_loops,
-          {portable::sigmoid_backward_real_loops, portable::sigmoid_backward_complex_loops}}},
+          {portable::sigmoid_backward_real_loops, portable::sigmoid_backward_streaming_loops,
+           portable::sigmoid_backward_complex_loops}}},
     };
     const std::string& wanted = settings().instruction_set;
     for (const InstructionSet& set : sets) {

@@ -25,18 +25,21 @@ struct ComplexLoops {
 };
 struct BinaryLoops {
     RealLoops real;
+    RealLoops streaming;
     ComplexLoops complex;
 
-    BinaryLoop of(aclDataType type) const noexcept {
+    // `streams` where the result is larger than the caches, so that writing past them is faster.
+    BinaryLoop of(aclDataType type, bool streams) const noexcept {
+        const RealLoops& chosen = streams ? streaming : real;
         switch (type) {
             case ACL_FLOAT:
-                return real.float32;
+                return chosen.float32;
             case ACL_FLOAT16:
-                return real.float16;
+                return chosen.float16;
             case ACL_BF16:
-                return real.bfloat16;
+                return chosen.bfloat16;
             case ACL_DOUBLE:
-                return real.float64;
+                return chosen.float64;
             case ACL_COMPLEX64:
                 return complex.complex64;
             case ACL_COMPLEX128:
@@ -72,17 +75,20 @@ const InstructionSetLoops& loops();
 namespace portable {
 extern const ConversionLoops conversion_loops;
 extern const RealLoops sigmoid_backward_real_loops;
+extern const RealLoops sigmoid_backward_streaming_loops;
 extern const ComplexLoops sigmoid_backward_complex_loops;
 }  // namespace portable
 #ifdef ONNX_ASCEND_SIM_X86
 namespace avx2 {
 extern const ConversionLoops conversion_loops;
 extern const RealLoops sigmoid_backward_real_loops;
+extern const RealLoops sigmoid_backward_streaming_loops;
 extern const ComplexLoops sigmoid_backward_complex_loops;
 }  // namespace avx2
 namespace avx512 {
 extern const ConversionLoops conversion_loops;
 extern const RealLoops sigmoid_backward_real_loops;
+extern const RealLoops sigmoid_backward_streaming_loops;
 }  // namespace avx512
 #endif
 

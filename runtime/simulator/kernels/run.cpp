@@ -14,6 +14,8 @@ namespace {
 constexpr size_t room_bytes = 8192;
 // Work below this many bytes is done before another thread has woken up.
 constexpr int64_t parallel_bytes = int64_t{2} << 20;
+// Operands of more bytes do not stay in the caches anyway, so the result is written past them.
+constexpr int64_t streaming_bytes = int64_t{64} << 20;
 
 struct Room {
     alignas(64) std::byte bytes[room_bytes];
@@ -185,12 +187,14 @@ int64_t chunk_of(const Plan& plan) {
     return static_cast<int64_t>(room_bytes / widest);
 }
 
-void run_range(const Plan& plan, void* const (&views)[operand_count], int64_t begin, int64_t end) {
+void run_range(const Plan& plan, void* const (&views)[operand_count], int64_t begin, int64_t end,
+               bool streaming) {
     const FloatEnvironment environment;
-    const BinaryLoop loop = (loops().*(plan.kernel->loops)).of(plan.promoted);
+    const BinaryLoops& kernel_loops = loops().*(plan.kernel->loops);
     Input a(plan, 0, views[0], begin);
     Input b(plan, 1, views[1], begin);
     Output out(plan, views[2], begin);
+    const BinaryLoop loop = kernel_loops.of(plan.promoted, streaming && out.direct());
     const int64_t step = a.direct() && b.direct() && out.direct() ? end - begin : chunk_of(plan);
     for (int64_t position = begin; position < end; position += step) {
         const int64_t count = std::min(step, end - position);
@@ -206,12 +210,14 @@ void run_range(const Plan& plan, void* const (&views)[operand_count], int64_t be
 void run(const Plan& plan, void* const (&views)[operand_count]) {
     int64_t bytes_per_element = 0;
     for (const aclDataType type : plan.types) bytes_per_element += static_cast<int64_t>(element_size(type));
-    if (plan.count * bytes_per_element < parallel_bytes) {
-        run_range(plan, views, 0, plan.count);
+    const int64_t bytes = plan.count * bytes_per_element;
+    if (bytes < parallel_bytes) {
+        run_range(plan, views, 0, plan.count, false);
         return;
     }
+    const bool streaming = bytes > streaming_bytes;
     parallel_for(plan.count, parallel_bytes / 4 / bytes_per_element,
-                 [&](int64_t begin, int64_t end) { run_range(plan, views, begin, end); });
+                 [&](int64_t begin, int64_t end) { run_range(plan, views, begin, end, streaming); });
 }
 
 }  // namespace onnx_ascend::simulator
