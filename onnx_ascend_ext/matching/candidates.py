@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from contextlib import suppress
+from itertools import combinations, product
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnx_ascend_ext.algebra import UNIT, Form, TooLargeError, quotient
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 # A power of an activation has no more factors `1 + rate * root` than these in a slope that is looked for.
 _MAX_SUMS = 4
+# Nor do the sums of a form have more products of powers than these.
+_MAX_DIVISORS = 64
 
 
 class Candidate(NamedTuple):
@@ -37,6 +41,8 @@ class Candidates:
         self._solved: dict[int, list[Candidate]] = {}
         self._by_sums: dict[tuple[int, ...], list[Candidate]] = {}
         self._noted: dict[int, list[Candidate]] = {}
+        self._noted_products: dict[int, list[tuple[Form, Candidate]]] = {}
+        self._dividing: dict[Form, list[Candidate]] = {}
         self._composites: set[tuple[Pattern, Form]] = set()
 
     def of(self, base: int) -> list[Candidate]:
@@ -63,6 +69,39 @@ class Candidates:
             for count in range(2, len(sums) + 1):
                 for chosen in combinations(sums, count):
                     found.extend(self._solving(tuple((base, 1) for base in chosen)))
+        return found
+
+    def of_quotients(self, form: Form) -> list[Candidate]:
+        """What would explain a form in which `1 + rate * activation` is a quotient without a sum above."""
+        if not self._noted_products:
+            return []
+        return [
+            candidate
+            for base, _ in form.factors
+            for factor, candidate in self._noted_products.get(base, ())
+            if _contains(form, factor)
+        ]
+
+    def of_divisors(self, form: Form) -> list[Candidate]:
+        """Existing activations that are made of sums, and whose whole slopes a form contains."""
+        powers = [(base, exponent) for base, exponent in form.factors if base & 1 and exponent > 0]
+        if not powers or len(powers) > _MAX_SUMS or prod(e + 1 for _, e in powers) > _MAX_DIVISORS:
+            return []
+        found: list[Candidate] = []
+        scales = self._valuation.scales
+        for exponents in product(*[range(e + 1) for _, e in powers]):
+            factors = tuple([(base, e) for (base, _), e in zip(powers, exponents, strict=True) if e])
+            for scale in scales.get(factors, ()) if factors else ():
+                found.extend(c for c in self._of_activation(Form(scale, factors)) if _contains(form, c.slope))
+        return found
+
+    def _of_activation(self, activation: Form) -> list[Candidate]:
+        found = self._dividing.get(activation)
+        if found is None:
+            found = self._dividing[activation] = []
+            for pattern in self._patterns:
+                with suppress(TooLargeError):
+                    found.append(Candidate(pattern, activation, pattern.slope(activation)))
         return found
 
     def _solving(self, factors: Monomial) -> list[Candidate]:
@@ -95,7 +134,11 @@ class Candidates:
                 for candidate in self.of(base):
                     if self.exists(candidate.activation):
                         return True
-        return any(self.exists(candidate.activation) for candidate in self.of_products(form))
+        return (
+            any(self.exists(candidate.activation) for candidate in self.of_products(form))
+            or bool(self.of_quotients(form))
+            or bool(self.of_divisors(form))
+        )
 
     def note_operands(self, scope: Scope, index: int, form: Form) -> None:
         """Remember the operands of a sum that may be activations although its form does not give them away.
@@ -130,9 +173,15 @@ class Candidates:
                 self._note(operand, constant.scale, form)
 
     def _is_hidden(self, form: Form) -> bool:
-        """Whether a form has a quotient or a sum with a constant term in it."""
-        ring = self._valuation.ring
-        return any(e < 0 or (base & 1 and () in ring.terms(base)) for base, e in form.factors)
+        """Whether a form has a quotient in it, a sum with a constant term, or a product with a sum.
+
+        Such a form cannot be told from the sum that it is a term of: sums are not factored.
+        """
+        ring, is_product = self._valuation.ring, len(form.factors) > 1
+        return any(
+            e < 0 or (base & 1 and (is_product or e > 1 or () in ring.terms(base)))
+            for base, e in form.factors
+        )
 
     def _note(self, operand: Form, constant: Rational | None, total: Form) -> None:
         """Remember an activation; `total` is `constant + operand` where there is a constant."""
@@ -153,3 +202,20 @@ class Candidates:
             for base, exponent in candidate.slope.factors:
                 if base & 1 and exponent > 0:
                     self._noted.setdefault(base, []).append(candidate)
+            needed = candidate.slope if factor is None else factor
+            if needed.factors and not _has_sum(needed):
+                base = needed.factors[0][0]
+                self._noted_products.setdefault(base, []).append((needed, candidate))
+
+
+def _has_sum(form: Form) -> bool:
+    return any(base & 1 and exponent > 0 for base, exponent in form.factors)
+
+
+def _contains(form: Form, part: Form) -> bool:
+    """Whether a form has all the factors of another one, divisors among them."""
+    powers = dict(form.factors)
+    return all(
+        powers.get(base, 0) >= exponent if exponent > 0 else powers.get(base, 0) <= exponent
+        for base, exponent in part.factors
+    )

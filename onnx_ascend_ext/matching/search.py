@@ -6,17 +6,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from onnx_ascend_ext.algebra import ZERO, Form, TooLargeError, quotient
-from onnx_ascend_ext.matching.binding import Binder, Operand, Split
+from onnx_ascend_ext.matching.binding import Binder
+from onnx_ascend_ext.matching.bound import Operand, Split
 from onnx_ascend_ext.matching.cancellations import Cancellations
 from onnx_ascend_ext.matching.candidates import Candidate, Candidates
 from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
-from onnx_ascend_ext.matching.structures import Plain, Proofs, Structures
+from onnx_ascend_ext.matching.proofs import Proofs
+from onnx_ascend_ext.matching.structures import Plain, Structures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from onnx_ascend_ext.graph import Constants, Scope
-    from onnx_ascend_ext.matching.binding import Bound
+    from onnx_ascend_ext.matching.bound import Bound
     from onnx_ascend_ext.matching.pattern import Pattern
     from onnx_ascend_ext.matching.valuation import Valuation
 
@@ -91,7 +93,7 @@ class Search:
             found = self._match(scope, index, form, cancelled)
             if isinstance(found, str):
                 outcome.refused.append((index, found))
-            elif found is not None and (found.constant_gradient or found.scale != 1):
+            elif found is not None and found.deferred:
                 deferred.append(found)
             elif found is not None:
                 outcome.bound.append(found)
@@ -196,6 +198,8 @@ class Search:
         for base in bases:
             yield from self._candidates.of(base)
         yield from self._candidates.of_products(form)
+        yield from self._candidates.of_quotients(form)
+        yield from self._candidates.of_divisors(form)
 
     def _bind_quotient(self, scope: Scope, root: int, candidate: Candidate, rest: Form) -> Bound | str | None:
         """A match whose gradient holds quotients that the slope cancels."""

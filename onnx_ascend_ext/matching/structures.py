@@ -1,30 +1,23 @@
-"""Decides small structures of nodes once: what holds for opaque leaves holds for any values in their place.
-
-A large graph spells its gradients in very few ways. The structure of nodes that a sum starts is a key,
-`Mul(0, Mul(1, Sub(one, 1)))`, in which numbers stand for leaves. The algebra proves each key once.
-"""
+"""Decides the nodes of a scope by the small structures that they end, where the proof of one says all."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from onnx_ascend_ext.algebra import Form, TooLargeError, loses_digits
 from onnx_ascend_ext.graph.constants import FOLLOWED
 from onnx_ascend_ext.graph.tensors import FLOAT_TYPES
 from onnx_ascend_ext.matching.operators import ARITHMETIC, CONSTANTS, FUNCTIONS, near_integer
+from onnx_ascend_ext.matching.proofs import MAX_LEAVES, Proof
 from onnx_ascend_ext.matching.sigmoids import NEGATING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping
 
-    from onnx_ascend_ext.algebra import Rational, Ring
+    from onnx_ascend_ext.algebra import Rational
     from onnx_ascend_ext.graph import Scope
     from onnx_ascend_ext.matching.pattern import Pattern
+    from onnx_ascend_ext.matching.proofs import Proofs
     from onnx_ascend_ext.matching.valuation import Valuation
-
-MAX_LEAVES = 3
-"""How many leaves a structure may have."""
 
 _MAX_NODES = 8
 _DECIDED = frozenset({"Add", "Sub", "Mul"})
@@ -33,117 +26,6 @@ _UNDERSTOOD = ARITHMETIC | FUNCTIONS | CONSTANTS
 # What a name can be, other than a constant: a value that nothing more is known of, a Sigmoid, a result of
 # arithmetic that may hold more than the structure shows, or something that structures do not deal with.
 _OPAQUE, _SIGMOID, _COMPUTED, _OTHER = range(4)
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What the algebra says about a structure.
-
-    Attributes:
-        key: what stands for the structure, with its leaves in their order, in the keys of larger ones.
-        form: its form over the leaves' stand-ins.
-        has_constant: whether a constant of a float type is in it.
-        live: whether it has the factor of a slope at one of its leaves.
-        partial: whether it is a kernel times something else, or has an activation that is no leaf, so that
-            more has to be weighed.
-        pattern: the kernel that computes it, or None.
-        gradient: the leaf that is the kernel's gradient.
-        activation: the leaf that is its activation.
-    """
-
-    key: tuple[int, ...]
-    form: Form
-    has_constant: bool
-    live: bool = False
-    partial: bool = False
-    pattern: Pattern | None = None
-    gradient: int = -1
-    activation: int = -1
-
-
-class Proofs:
-    """The proofs of all structures that have been met, by their keys."""
-
-    def __init__(self, ring: Ring, patterns: Sequence[Pattern]) -> None:
-        self._ring = ring
-        self._patterns = patterns
-        self._stand_ins = [ring.atom() for _ in range(MAX_LEAVES)]
-        self._proofs: list[Proof] = []
-        self._by_key: dict[tuple[Hashable, ...], Proof | None] = {}
-
-    def of(self, key: tuple[Hashable, ...]) -> Proof | None:
-        """The proof of a structure, or None when its form exceeds the bounds or is not exact enough.
-
-        Args:
-            key: the operator, then for each operand the number of a leaf, a constant as a tuple of one, or
-                the number of a structure followed by the leaves that its own leaves are.
-        """
-        try:
-            return self._by_key[key]
-        except KeyError:
-            pass
-        try:
-            proof = self._prove(key)
-        except TooLargeError:
-            proof = None
-        self._by_key[key] = proof
-        return proof
-
-    def _prove(self, key: tuple[Hashable, ...]) -> Proof | None:
-        ring = self._ring
-        left, right = (self._operand(operand) for operand in key[1:])
-        if key[0] == "Mul":
-            form = ring.multiply(left, right)
-        else:
-            right = right if key[0] == "Add" else ring.negate(right)
-            if loses_digits(ring, left, right):
-                return None
-            form = ring.add(left, right)
-        constants = [
-            len(operand) == 1 or self._proofs[operand[0]].has_constant
-            for operand in key[1:]
-            if isinstance(operand, tuple)
-        ]
-        leaves = {operand for operand in key[1:] if isinstance(operand, int)}
-        leaves.update(leaf for operand in key[1:] if isinstance(operand, tuple) for leaf in operand[1:])
-        proof = self._matched((len(self._proofs), *sorted(leaves)), form, any(constants))
-        self._proofs.append(proof)
-        return proof
-
-    def _operand(self, operand: Hashable) -> Form:
-        if isinstance(operand, int):
-            return Form(1, ((self._stand_ins[operand], 1),))
-        if not isinstance(operand, tuple):
-            raise TypeError(f"no operand of a structure: {operand!r}")
-        if len(operand) == 1:
-            return Form(operand[0])
-        number, *places = operand
-        image = {self._stand_ins[i]: Form(1, ((self._stand_ins[p], 1),)) for i, p in enumerate(places)}
-        return self._ring.substitute(self._proofs[number].form, image.__getitem__)
-
-    def _matched(self, key: tuple[int, ...], form: Form, has_constant: bool) -> Proof:
-        ring = self._ring
-        leaf_of = {((atom, 1),): leaf for leaf, atom in enumerate(self._stand_ins)}
-        live = partial = False
-        for base, exponent in form.factors:
-            if not ring.is_sum(base) or exponent < 1:
-                continue
-            for pattern in self._patterns:
-                activation = pattern.activation_of(((base, 1),))
-                if activation is None:
-                    continue
-                if activation.factors not in leaf_of:
-                    partial = True
-                    continue
-                if activation.scale != 1:
-                    continue
-                live = True
-                rest = ring.divide(form, pattern.slope(activation, Form(1, ((base, 1),))))
-                if rest.scale == 1 and rest.factors in leaf_of:
-                    gradient, place = leaf_of[rest.factors], leaf_of[activation.factors]
-                    return Proof(key, form, has_constant, True, False, pattern, gradient, place)
-                partial |= bool(rest.factors) and all(power > 0 for _, power in rest.factors)
-        return Proof(key, form, has_constant, live, partial)
 
 
 class Plain(NamedTuple):
