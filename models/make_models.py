@@ -141,19 +141,17 @@ def onnxad_mlp(_: dict[str, np.ndarray]) -> onnx.ModelProto:
     return onnx_ad.reverse(model)
 
 
+TORCH_MLP_INPUTS: dict[str, Shape] = {
+    "arg0_1": (5, 16),
+    "arg1_1": (5, 10),
+    "arg2_1": (32, 16),
+    "arg3_1": (32,),
+    "arg4_1": (10, 32),
+    "arg5_1": (10,),
+}
+
 CASES = {
-    "torch_mlp": Case(
-        torch_mlp,
-        {
-            "arg0_1": (5, 16),
-            "arg1_1": (5, 10),
-            "arg2_1": (32, 16),
-            "arg3_1": (32,),
-            "arg4_1": (10, 32),
-            "arg5_1": (10,),
-        },
-        target="arg1_1",
-    ),
+    "torch_mlp": Case(torch_mlp, TORCH_MLP_INPUTS, target="arg1_1"),
     "torch_lstm_cell": Case(
         torch_lstm_cell,
         {
@@ -166,19 +164,7 @@ CASES = {
         },
         target="arg1_1",
     ),
-    "torch_mlp_f16": Case(
-        torch_mlp,
-        {
-            "arg0_1": (5, 16),
-            "arg1_1": (5, 10),
-            "arg2_1": (32, 16),
-            "arg3_1": (32,),
-            "arg4_1": (10, 32),
-            "arg5_1": (10,),
-        },
-        dtype="float16",
-        target="arg1_1",
-    ),
+    "torch_mlp_f16": Case(torch_mlp, TORCH_MLP_INPUTS, dtype="float16", target="arg1_1"),
     "torch_glu": Case(
         torch_glu,
         {"arg0_1": (5, 16), "arg1_1": (5, 16), "arg2_1": (32, 16), "arg3_1": (32,)},

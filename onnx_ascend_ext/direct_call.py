@@ -78,7 +78,7 @@ def sigmoid_backward(grad_output: Any, output: Any, *, out: Array | None = None,
 
     backend = describe()
     backend.device(device_id)
-    warn_if_simulated(backend)
+    warn_if_simulated()
     _call("SigmoidBackward", (left, right), direct, device_id)
     if direct is not result:
         result[...] = direct

@@ -9,15 +9,15 @@ from typing import Any
 import click
 
 from onnx_ascend_ext.command import output, report
-from onnx_ascend_ext.command.options import FILE_PATH, input_options, json_option
+from onnx_ascend_ext.command.options import MODEL_TO_READ, device_id_option, input_options, json_option
 
 
 @click.command("bench", short_help="Time a converted model on the NPU and on the CPU.")
-@click.argument("model", type=FILE_PATH, metavar="IN")
+@click.argument("model", type=MODEL_TO_READ, metavar="IN")
 @click.option(
     "--runs", type=click.IntRange(min=1), default=20, show_default=True, help="Timed runs of each side."
 )
-@click.option("--device-id", default=0, show_default=True, help="The NPU, as ACL counts.")
+@device_id_option
 @input_options
 @json_option
 def command(
@@ -35,21 +35,22 @@ def command(
     from onnx_ascend_ext.native import describe
     from onnx_ascend_ext.sessions.assignment import converted_nodes
     from onnx_ascend_ext.sessions.onnxruntime_module import show_errors_only
-    from onnx_ascend_ext.verification import make_inputs
+    from onnx_ascend_ext.verification import Source, make_inputs
     from onnx_ascend_ext.verification.agreement import device_dict
     from onnx_ascend_ext.verification.doors import open_door
     from onnx_ascend_ext.verification.execution import stock_session, timed_run
 
     show_errors_only()
-    if not converted_nodes(model):
+    source = Source.read(model)
+    if not converted_nodes(source.model):
         raise ModelError(f"{model} has no converted node to time; `onnx-ascend convert` makes them")
-    npu, (cpu, _) = open_door(model, device_id=device_id).session, stock_session(model)
+    npu, (cpu, _) = open_door(source, device_id=device_id).session, stock_session(source)
     declared: Any = cpu.get_inputs()
     feeds = make_inputs(declared, inputs, seed=seed, dims=dims)
     seconds: dict[str, list[float]] = {"npu": [], "cpu": []}
     for index in range(runs + 1):
         for side, session in (("npu", npu), ("cpu", cpu)):
-            _, elapsed = timed_run(session, feeds)
+            _, elapsed = timed_run(session, feeds, source)
             if index:  # the first run of each side allocates
                 seconds[side].append(elapsed)
     medians = {side: statistics.median(times) for side, times in seconds.items()}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gc
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnx_ascend_ext.command import output, pool, report
+from onnx_ascend_ext.command import failure, output, pool, report
 from onnx_ascend_ext.command.options import (
-    FILE_PATH,
+    MODEL_TO_READ,
+    MODEL_TO_WRITE,
     ExternalData,
     device_options,
     external_data_option,
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 @click.command("convert", short_help="Convert models to SigmoidBackward nodes.")
-@click.argument("models", type=FILE_PATH, nargs=-1, required=True, metavar="IN...")
+@click.argument("models", type=MODEL_TO_READ, nargs=-1, required=True, metavar="IN...")
 @click.option(
     "-o",
     "--output",
     "target",
-    type=FILE_PATH,
+    type=MODEL_TO_WRITE,
     required=True,
     metavar="OUT",
     help="The file to write; a folder for several.",
@@ -73,12 +73,15 @@ def command(
     """Find every gradient of Sigmoid in IN and write the converted model to OUT.
 
     IN may be several files, or a folder: then OUT is a folder, and a file that cannot be converted does not
-    stop the rest.
+    stop the rest. One IN may be - for standard input, and its OUT may be - for standard output.
     """
     # One model and the modules are all that this process holds, and the collector would walk over them.
     gc.disable()
-    from onnx_ascend_ext.model_files import make_folders, plan_outputs
+    from onnx_ascend_ext.model_files import STDOUT, is_one_file, make_folders, plan_outputs
 
+    if target == str(STDOUT) and (as_json or do_verify):
+        option = "--json" if as_json else "--verify"
+        raise click.UsageError(f"{option} needs an OUT that is a file, not standard output")
     task = _Task(
         conversion={
             "relaxed": relaxed,
@@ -91,7 +94,7 @@ def command(
         require_match=require_match,
     )
     plan = plan_outputs(models, target)
-    if len(models) == 1 and not Path(models[0]).is_dir():
+    if is_one_file(models):
         return _convert_one(task, plan[0], as_json)
     gc.enable()
     make_folders(plan, target)
@@ -180,9 +183,8 @@ class _Task:
         """As `run`, as plain data: a summary line and the JSON; what failed is in its `error`."""
         try:
             done = self.run(planned)
-        except AscendExtError as error:
-            message = str(error)
-            return message, {"schema": 1, "source": str(planned.source), "output": None, "error": message}
+        except Exception as error:
+            return pool.failed(planned, failure.reason(error, str(planned.source)))
         summary = done.summary(planned)
         if done.verification is not None and done.verification.ok:
             summary += f", verified on {report.place(done.verification.execution)}"
@@ -190,22 +192,29 @@ class _Task:
 
 
 def _convert_one(task: _Task, planned: PlannedOutput, as_json: bool) -> int:
+    from onnx_ascend_ext.model_files import STDOUT
+
     with CopyProgress() as progress:
         done = task.run(planned, progress)
     if as_json:
         output.print_json(done.document(planned))
     else:
-        output.print_line(done.summary(planned))
-        report.matches(done.conversion.matches)
-        report.near_misses(done.conversion.near_misses)
-        if done.conversion.portable is not None:
-            report.portable(done.conversion.portable)
-        if done.verification:
-            report.verification(done.verification)
+        output.print_summary(done.summary(planned), planned.target)
+        if planned.target != STDOUT:
+            _print_tables(done)
     report.warnings(done.conversion.warnings)
     if done.problem:
         output.log(done.problem)
     return 1 if done.problem else 0
+
+
+def _print_tables(done: _Done) -> None:
+    report.matches(done.conversion.matches)
+    report.near_misses(done.conversion.near_misses)
+    if done.conversion.portable is not None:
+        report.portable(done.conversion.portable)
+    if done.verification:
+        report.verification(done.verification)
 
 
 def _convert_all(task: _Task, plan: list[PlannedOutput], jobs: int, as_json: bool) -> int:

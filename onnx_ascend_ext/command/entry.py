@@ -1,10 +1,14 @@
-"""Entry point: every way a command can end becomes an exit status and, at most, one line on stderr."""
+"""Entry point: every way a command can end becomes an exit status and, at most, one line on stderr.
+
+With `--json` there is always one JSON document on stdout, also where the work failed.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import gc
 import io
+import itertools
 import os
 import signal
 import sys
@@ -14,62 +18,60 @@ from types import FrameType
 
 import click
 
+from onnx_ascend_ext.command import failure, output
 from onnx_ascend_ext.command.group import cli
-from onnx_ascend_ext.command.output import show_own_warnings
-from onnx_ascend_ext.errors import AscendExtError
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-# Set to show the Python traceback of an error that is a fault of this package.
-_TRACEBACK_VARIABLE = "ONNX_ASCEND_TRACEBACK"
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command and exits: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
+    # As numpy is imported, OpenBLAS starts threads for linear algebra, which no command does: that takes a
+    # noticeable part of a second.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, _terminated)
     _prepare_streams()
-    show_own_warnings()
-    status = _run(arguments)
+    output.show_own_warnings()
+    status = _run(sys.argv[1:] if arguments is None else list(arguments))
     gc.freeze()  # nothing of a large model is searched for cycles on the way out
     sys.exit(status)
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str]) -> int:
     try:
         status = cli.main(args=arguments, prog_name="onnx-ascend", standalone_mode=False)
         sys.stdout.flush()
     except click.UsageError as error:
-        error.show()
-        return EXIT_USAGE
+        with contextlib.suppress(OSError):
+            error.show()
+        return _failed(arguments, error.format_message(), EXIT_USAGE)
     except click.ClickException as error:
-        return _fail(error.format_message())
+        message, status = error.format_message(), EXIT_FAILED
     except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted", EXIT_INTERRUPTED)
+        message, status = "interrupted", EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of stdout went away, as `| head` does.
         _abandon_stdout()
         return EXIT_FAILED
-    except (AscendExtError, FileNotFoundError) as error:
-        return _fail(str(error))
-    except OSError as error:
-        _abandon_stdout()
-        return _fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
-    except MemoryError:
-        return _fail("out of memory")
     except Exception as error:
-        if os.environ.get(_TRACEBACK_VARIABLE):
-            raise
-        return _fail(
-            f"internal error, {type(error).__name__}: {error}; please report it with the output of the same "
-            f"command under {_TRACEBACK_VARIABLE}=1"
-        )
-    return status if isinstance(status, int) else 0
+        if isinstance(error, OSError) and not error.filename:
+            _abandon_stdout()
+        message, status = failure.reason(error), EXIT_FAILED
+    else:
+        return status if isinstance(status, int) else 0
+    output.log(message)
+    return _failed(arguments, message, status)
 
 
-def _fail(message: str, status: int = EXIT_FAILED) -> int:
-    click.echo(f"onnx-ascend: {' '.join(message.split())}", err=True)
+def _failed(arguments: Sequence[str], message: str, status: int) -> int:
+    """The exit status, after the JSON of what failed where JSON was asked for."""
+    if "--json" in itertools.takewhile("--".__ne__, arguments):
+        try:
+            output.print_json({"schema": 1, "ok": False, "error": message})
+        except OSError:
+            _abandon_stdout()
     return status
 
 

@@ -40,7 +40,7 @@ def draw(epochs: Sequence[Epoch], path: str, title: str) -> None:
     """
     from matplotlib.figure import Figure
 
-    from onnx_ascend_ext.training.output_files import write_files
+    from onnx_ascend_ext.model_files import write_files
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes: Any = figure.add_subplot()

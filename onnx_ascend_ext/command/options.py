@@ -17,10 +17,28 @@ class _FilePath(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not value:
             self.fail("the path is empty", param, ctx)
+        if value == "-":
+            self.fail("no standard stream can be used here; ./- is the file of that name", param, ctx)
         return value
 
 
+class _StreamOrFilePath(_FilePath):
+    """A path, or `-` for a standard stream."""
+
+    def __init__(self, stream: Literal["STDIN", "STDOUT"]) -> None:
+        self._stream = stream
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value != "-":
+            return super().convert(value, param, ctx)
+        from onnx_ascend_ext import model_files
+
+        return str(getattr(model_files, self._stream))
+
+
 FILE_PATH = _FilePath()
+MODEL_TO_READ = _StreamOrFilePath("STDIN")
+MODEL_TO_WRITE = _StreamOrFilePath("STDOUT")
 
 
 class _Tolerance(click.FloatRange):
@@ -117,8 +135,12 @@ input_options = _together(
     ),
 )
 
+device_id_option = click.option(
+    "--device-id", type=click.IntRange(min=0), default=0, show_default=True, help="The NPU, as ACL counts."
+)
+
 device_options = _together(
-    click.option("--device-id", default=0, show_default=True, help="The NPU, as ACL counts."),
+    device_id_option,
     click.option("--allow-cpu", is_flag=True, help="Accept converted nodes that run on the CPU."),
 )
 

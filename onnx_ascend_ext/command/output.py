@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import json
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,18 +18,23 @@ if TYPE_CHECKING:
 
 # Width of a table where stdout is no terminal: wide enough that names are not folded.
 _PIPE_WIDTH = 160
+# In a terminal that is narrower the lines are folded, not the columns, of which nothing would be left.
+_LEAST_WIDTH = 60
 
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Prints one JSON document on stdout."""
     # Indented for a reader; for a program, which a long list takes a while to write, in one line.
     indent = 2 if sys.stdout.isatty() else None
-    click.echo(json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False))
+    # What stdout cannot encode it writes as Python's escapes, not all of which are JSON's.
+    ascii_only = codecs.lookup(sys.stdout.encoding).name != "utf-8"
+    click.echo(json.dumps(document, indent=indent, ensure_ascii=ascii_only, allow_nan=False))
 
 
 def log(message: str) -> None:
-    """One line on stderr."""
-    click.echo(f"onnx-ascend: {message}", err=True)
+    """One line on stderr, if that takes it."""
+    with contextlib.suppress(OSError):
+        click.echo(f"onnx-ascend: {printable(message)}", err=True)
 
 
 def show_own_warnings() -> None:
@@ -43,9 +51,10 @@ def console() -> Console:
     """The console for results."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
     # Results hold users' names, in which rich's markup, emoji codes and highlighting have no place.
-    return Console(markup=False, emoji=False, highlight=False, width=width)
+    made = Console(markup=False, emoji=False, highlight=False)
+    made.width = max(made.width, _LEAST_WIDTH) if sys.stdout.isatty() else _PIPE_WIDTH
+    return made
 
 
 def print_table(
@@ -65,13 +74,16 @@ def print_table(
 
     body = rows[:most]
     table = Table(
-        title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+        title=Text(printable(title)) if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
     )
     for index, column in enumerate(columns):
         numeric = bool(body) and all(_is_number(row[index]) for row in body)
         table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
     for row in body:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     console().print(table)
     left = (len(rows) if total is None else total) - len(body)
     if left:
@@ -80,7 +92,19 @@ def print_table(
 
 def print_line(text: str) -> None:
     """Prints one line of the result on stdout."""
-    click.echo(text)
+    click.echo(printable(text))
+
+
+def print_summary(text: str, written: Path) -> None:
+    """Prints one line about a model that was written: on stderr where stdout took the model itself."""
+    from onnx_ascend_ext.model_files import STDOUT
+
+    (log if written == STDOUT else print_line)(text)
+
+
+def printable(text: str) -> str:
+    """`text` with escapes for what does not print: a name in a model may hold commands to a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def number(value: float) -> str:

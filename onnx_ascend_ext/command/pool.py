@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from onnx_ascend_ext.command.output import show_own_warnings
@@ -24,18 +26,15 @@ def outcomes(work: Work, plan: Sequence[PlannedOutput], jobs: int) -> Iterator[O
         return
     from concurrent.futures.process import BrokenProcessPool
 
-    with _pool(min(jobs, len(plan))) as pool:
-        pending = [(planned, pool.submit(work, planned)) for planned in plan]
-        try:
-            for planned, future in pending:
-                try:
-                    yield future.result()
-                except BrokenProcessPool:
-                    # Every unfinished file of the pool gets this, whichever of them was the cause.
-                    yield _alone(work, planned)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with _pool(min(jobs, len(plan), os.cpu_count() or 1)) as pool:
+        with _interrupts_held_back():
+            pending = [(planned, pool.submit(work, planned)) for planned in plan]
+        for planned, future in pending:
+            try:
+                yield future.result()
+            except BrokenProcessPool:
+                # Every unfinished file of the pool gets this, whichever of them was the cause.
+                yield _alone(work, planned)
 
 
 def _alone(work: Work, planned: PlannedOutput) -> Outcome:
@@ -43,21 +42,45 @@ def _alone(work: Work, planned: PlannedOutput) -> Outcome:
 
     try:
         with _pool(1) as pool:
-            return pool.submit(work, planned).result()
+            with _interrupts_held_back():
+                future = pool.submit(work, planned)
+            return future.result()
     except BrokenProcessPool:
-        message = f"{planned.source}: the process that worked on it was killed; is memory short?"
-        return message, {"schema": 1, "source": str(planned.source), "output": None, "error": message}
+        return failed(
+            planned, f"{planned.source}: the process that worked on it was killed; is memory short?"
+        )
 
 
-def _pool(workers: int) -> ProcessPoolExecutor:
+def failed(planned: PlannedOutput, message: str) -> Outcome:
+    """The outcome of a file that nothing was written for."""
+    return message, {"schema": 1, "source": str(planned.source), "output": None, "error": message}
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Yield a pool, which is not waited for where the block is left by an exception."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     # Workers start afresh: ONNX Runtime does not survive a fork.
-    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, initializer=show_own_warnings) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            raise
 
 
-def _begin() -> None:
-    # The parent is interrupted too, and ends its workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    show_own_warnings()
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Keep SIGINT for the end of the block; processes that are started within it never get one.
+
+    A terminal sends it to all of them, and they would complain: this process is what ends its workers.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnx_ascend_ext.command import output, report
-from onnx_ascend_ext.command.options import device_options, json_option
+from onnx_ascend_ext.command.options import FILE_PATH, device_options, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,15 +26,22 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 @click.command("train", short_help="Train with the artifacts of onnxruntime-training.")
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", type=FILE_PATH, metavar="DIR")
 @click.option(
     "--data",
     "data_file",
     required=True,
+    type=FILE_PATH,
     metavar="FILE.npz",
     help="An array of examples for each input, by name.",
 )
-@click.option("--eval-data", "eval_file", metavar="FILE.npz", help="Examples to evaluate after each epoch.")
+@click.option(
+    "--eval-data",
+    "eval_file",
+    type=FILE_PATH,
+    metavar="FILE.npz",
+    help="Examples to evaluate after each epoch.",
+)
 @click.option(
     "--epochs", type=click.IntRange(min=1), default=10, show_default=True, help="Passes over the data."
 )
@@ -49,14 +56,38 @@ _SECONDS_BETWEEN_LINES = 5.0
     type=click.FloatRange(min=0, min_open=True),
     help="As in the checkpoint, or 0.001, if not given.",
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the order of the examples.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of the order of the examples.",
+)
 @click.option("--shuffle/--no-shuffle", default=True, show_default=True, help="A new order for each epoch.")
 @click.option(
-    "--load", "load_file", metavar="FILE", help="Go on from a file of --save, or from a checkpoint."
+    "--load",
+    "load_file",
+    type=FILE_PATH,
+    metavar="FILE",
+    help="Go on from a file of --save, or from a checkpoint.",
 )
-@click.option("--save", "save_file", metavar="FILE.npz", help="Write parameters and optimiser state here.")
-@click.option("--export", "export_file", metavar="FILE.onnx", help="Write the trained network here.")
-@click.option("--plot", "plot_file", metavar="FILE.png", help="Draw the loss here; needs the extra `plot`.")
+@click.option(
+    "--save",
+    "save_file",
+    type=FILE_PATH,
+    metavar="FILE.npz",
+    help="Write parameters and optimiser state here.",
+)
+@click.option(
+    "--export", "export_file", type=FILE_PATH, metavar="FILE.onnx", help="Write the trained network here."
+)
+@click.option(
+    "--plot",
+    "plot_file",
+    type=FILE_PATH,
+    metavar="FILE.png",
+    help="Draw the loss here; needs the extra `plot`.",
+)
 @click.option(
     "--threads",
     type=click.IntRange(min=0),
@@ -91,12 +122,12 @@ def command(
     where there are any eval_model.onnx and optimizer_model.onnx.
     """
     from onnx_ascend_ext.errors import BackendError, ModelError
+    from onnx_ascend_ext.model_files import check_target
     from onnx_ascend_ext.native import describe
     from onnx_ascend_ext.sessions.assignment import fallen_back
     from onnx_ascend_ext.training import Trainer
     from onnx_ascend_ext.training.dataset import read_dataset
     from onnx_ascend_ext.training.epochs import fixed_batch_size, train
-    from onnx_ascend_ext.training.output_files import check_target
 
     for target in (save_file, export_file, plot_file):
         if target is not None:

@@ -8,7 +8,7 @@ import click
 
 from onnx_ascend_ext.command import output, report
 from onnx_ascend_ext.command.options import (
-    FILE_PATH,
+    MODEL_TO_READ,
     device_options,
     input_options,
     json_option,
@@ -17,8 +17,8 @@ from onnx_ascend_ext.command.options import (
 
 
 @click.command("verify", short_help="Compare a model with its converted form.")
-@click.argument("original", type=FILE_PATH, metavar="A")
-@click.argument("converted", type=FILE_PATH, metavar="B")
+@click.argument("original", type=MODEL_TO_READ, metavar="A")
+@click.argument("converted", type=MODEL_TO_READ, metavar="B")
 @input_options
 @tolerance_options
 @device_options

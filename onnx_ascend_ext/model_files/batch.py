@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onnx_ascend_ext.errors import ModelError
+from onnx_ascend_ext.model_files.streams import STDIN
 from onnx_ascend_ext.model_files.wording import reason, shown
 
 
@@ -23,12 +24,17 @@ def collect(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """The model files that `paths` stand for, each once: a file is itself, a folder every `.onnx` below it.
 
     Hidden files and folders are left out. Whether a file exists and can be read shows when it is loaded, so
-    that one bad file does not stop the rest.
+    that one bad file does not stop the rest; for the same reason a folder without models stands for itself.
 
     Raises:
-        ModelError: a folder holds no `.onnx` file.
+        ModelError: there are such folders alone, or a folder cannot be listed.
     """
     return [source for source, _ in _expand(paths, None)]
+
+
+def is_one_file(paths: Sequence[str | os.PathLike[str]]) -> bool:
+    """Whether `paths` are one file, not a folder."""
+    return len(paths) == 1 and not _is_folder(Path(paths[0]))
 
 
 def plan_outputs(
@@ -42,14 +48,18 @@ def plan_outputs(
 
     Raises:
         ModelError: as `collect`; `output` is a file where a folder is needed; two files would be written to
-            one place, or a file over an input that is yet to be read.
+            one place, or a file over an input that is yet to be read; standard input, which has no name,
+            would go into a folder.
     """
+    is_folder = os.fspath(output).endswith(os.sep)
     output = Path(output)
+    is_folder = is_folder or _is_folder(output)
     sources = _expand(paths, output)
-    single = len(paths) == 1 and not Path(paths[0]).is_dir()
-    if single and not output.is_dir():
+    if is_one_file(paths) and not is_folder:
         return [PlannedOutput(sources[0][0], output)]
-    if output.exists() and not output.is_dir():
+    if any(source == STDIN for source, _ in sources):
+        raise ModelError(f"{STDIN}: has no name to give to its output: let that be a file")
+    if not is_folder and output.exists():
         raise ModelError(f"{shown(output)}: is a file; several models need a folder as their output")
     plan = [PlannedOutput(source, output / name) for source, name in sources]
     _refuse_clashes(plan)
@@ -74,24 +84,31 @@ def make_folders(plan: Sequence[PlannedOutput], output: str | os.PathLike[str]) 
 
 def _expand(paths: Iterable[str | os.PathLike[str]], output: Path | None) -> list[tuple[Path, Path]]:
     """Each model file once, with the name that its output has below the folder `output`."""
-    found: dict[str, tuple[Path, Path]] = {}
+    found: dict[Path, tuple[Path, Path]] = {}
+    empty = []
     for path in map(Path, paths):
-        if path.is_dir():
-            inside = _models_below(path, output)
-            if not inside:
-                raise ModelError(f"{shown(path)}: no .onnx file is in this folder")
-            named = [(path / name, name) for name in inside]
-        else:
-            named = [(path, Path(path.name))]
+        inside = _models_below(path, output) if _is_folder(path) else []
+        if not inside and _is_folder(path):
+            empty.append(path)
+        named = [(path / name, name) for name in inside] or [(path, Path(path.name))]
         for source, name in named:
-            found.setdefault(str(source.absolute()), (source, name))
+            found.setdefault(Path(os.path.realpath(source.parent), source.name), (source, name))
+    if empty and len(empty) == len(found):
+        raise ModelError(f"{shown(empty[0])}: no .onnx file is in this folder")
     return list(found.values())
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # such as for a name that is too long, which whoever opens the file reports
+        return False
 
 
 def _models_below(folder: Path, output: Path | None) -> list[Path]:
     left_out = None if output is None else os.path.realpath(output)
     models = []
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in os.walk(folder, onerror=_refuse):
         folders[:] = [
             name
             for name in folders
@@ -103,6 +120,10 @@ def _models_below(folder: Path, output: Path | None) -> list[Path]:
             if not name.startswith(".") and name.lower().endswith(".onnx")
         ]
     return sorted(models)
+
+
+def _refuse(error: OSError) -> None:
+    raise ModelError(f"{shown(error.filename)}: cannot be listed: {reason(error)}") from error
 
 
 def _refuse_clashes(plan: Sequence[PlannedOutput]) -> None:

@@ -34,6 +34,12 @@ def text_format(path: Path) -> str | None:
     return None if name == "protobuf" else name
 
 
+def check_length(count: int, path: Path) -> None:
+    """Raise ModelError where the model file `path` has more bytes than protobuf reads."""
+    if count > MAX_PROTOBUF_BYTES:
+        raise ModelError(f"{shown(path)}: is over 2 GiB, which no protobuf reader accepts")
+
+
 def parse(data: bytes, path: Path) -> ModelProto:
     """Parse the content of the model file `path`.
 

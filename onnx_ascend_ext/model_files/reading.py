@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 from onnx import ModelProto
@@ -11,8 +10,10 @@ from onnx import ModelProto
 from onnx_ascend_ext.errors import ModelError
 from onnx_ascend_ext.model_files.damage import blaming_damage
 from onnx_ascend_ext.model_files.external_data import data_files, external_tensors
-from onnx_ascend_ext.model_files.formats import MAX_PROTOBUF_BYTES, parse, text_format
-from onnx_ascend_ext.model_files.wording import reason, shown
+from onnx_ascend_ext.model_files.formats import check_length, parse, text_format
+from onnx_ascend_ext.model_files.paths import open_source
+from onnx_ascend_ext.model_files.streams import STDIN, read_stdin, refuse_external_data
+from onnx_ascend_ext.model_files.wording import shown
 
 
 def load(path: str | os.PathLike[str]) -> ModelProto:
@@ -33,23 +34,20 @@ def load(path: str | os.PathLike[str]) -> ModelProto:
     data = _read(path)
     model = parse(data, path)
     with blaming_damage(lambda: model, path):
-        data_files(external_tensors(model, serialized=None if text_format(path) else data), path)
+        if path == STDIN:
+            refuse_external_data(model, data, path)
+        else:
+            data_files(external_tensors(model, serialized=None if text_format(path) else data), path)
     return model
 
 
 def _read(path: Path) -> bytes:
-    try:
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise ModelError(f"{shown(path)}: is a folder, not a model file")
-        if not stat.S_ISREG(status.st_mode):
-            raise ModelError(f"{shown(path)}: is not a regular file")
-        if status.st_size > MAX_PROTOBUF_BYTES:
-            raise ModelError(f"{shown(path)}: is over 2 GiB, which no protobuf reader accepts")
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        words = reason(error) if isinstance(error, OSError) else "not a valid file name"
-        raise ModelError(f"{shown(path)}: cannot be read: {words}") from error
+    if path == STDIN:
+        data = read_stdin()
+    else:
+        with open_source(path, "a model file") as file:
+            check_length(os.fstat(file.fileno()).st_size, path)
+            data = file.read()
     if not data:
         raise ModelError(f"{shown(path)}: is empty")
     return data

@@ -5,12 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import BinaryIO
+
+from onnx_ascend_ext.errors import ModelError
+from onnx_ascend_ext.model_files.paths import check_target
+from onnx_ascend_ext.model_files.wording import reason, shown
 
 # Files without a name cost an open descriptor each; beyond this many, hidden names are used.
 _MAX_UNNAMED = 64
@@ -71,11 +77,14 @@ class Transaction:
 
         Args:
             target: name of the file from `commit` on.
-            replace: whether a file of that name is replaced; otherwise it makes `commit` fail.
-            mode: permission bits, less the process's umask.
+            replace: whether a file of that name is replaced, whose permission bits stay; otherwise it makes
+                `commit` fail.
+            mode: permission bits of a file that replaces none, less the process's umask.
         """
         staged = self._open(target, replace, mode)
         self._staged.append(staged)
+        if replace and target.is_file() and not target.is_symlink():
+            os.fchmod(staged.fd, stat.S_IMODE(target.stat().st_mode))
         yield staged.fd
         os.fsync(staged.fd)
         if staged.hidden is not None:
@@ -187,6 +196,30 @@ def unwinding_on_sigterm() -> Iterator[None]:
         raise
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def write_files(contents: Mapping[Path, Callable[[BinaryIO], object]]) -> None:
+    """Write files in one step: all appear, or none, and files of the same names are replaced.
+
+    Args:
+        contents: for each file the function that writes what it is to hold.
+
+    Raises:
+        ModelError: a file cannot be written.
+    """
+    last = Path()
+    try:
+        with unwinding_on_sigterm(), Transaction() as transaction:
+            for last, write in contents.items():
+                check_target(last)
+                with (
+                    transaction.new_file(last, replace=True) as descriptor,
+                    open(descriptor, "wb", closefd=False) as file,
+                ):
+                    write(file)
+            transaction.commit()
+    except OSError as error:
+        raise ModelError(f"{shown(last)}: cannot be written: {reason(error)}") from error
 
 
 class _Terminated(BaseException):

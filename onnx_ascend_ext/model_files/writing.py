@@ -24,7 +24,9 @@ from onnx_ascend_ext.model_files.external_data import (
     relocate,
 )
 from onnx_ascend_ext.model_files.formats import serialize, text_format
+from onnx_ascend_ext.model_files.paths import check_target
 from onnx_ascend_ext.model_files.staging import Transaction, unwinding_on_sigterm
+from onnx_ascend_ext.model_files.streams import STDOUT, write_stdout
 from onnx_ascend_ext.model_files.wording import reason, shown
 
 # How often to look again when another process writes the same data files.
@@ -71,7 +73,8 @@ def save(
     when `path` is `source`. In another folder the data files are put beside the model under the same
     locations, copied or hard-linked; a different file that has such a name is kept, and the data goes under
     the first free `name-N`. `model` is not changed. A symlink `path` is replaced, not followed; the
-    permission bits of a file that is replaced stay.
+    permission bits of a file that is replaced stay. `/dev/stdout` is standard output, which a model without
+    external data is written to.
 
     Args:
         model: with its external data not loaded (as `load` returns it), or without any.
@@ -92,7 +95,10 @@ def save(
     source = path if source is None else Path(source)
     if external_data not in ("copy", "link"):
         raise ValueError(f"external_data must be 'copy' or 'link', not {external_data!r}")
-    _check_target(path)
+    if path == STDOUT:
+        write_stdout(model)
+        return SavedFiles(path, (), {})
+    check_target(path)
     attempts = _ATTEMPTS
     while True:
         attempts -= 1
@@ -126,41 +132,9 @@ def _save(
         else:
             _copy(transaction, to_add, progress)
         with transaction.new_file(path, replace=True) as fd:
-            _keep_mode(fd, path)
             _write(fd, data)
         transaction.commit()
     return SavedFiles(path, tuple(place.target for place in to_add), renamed)
-
-
-def _check_target(path: Path) -> None:
-    try:
-        obstacle = _obstacle(path)
-    except OSError as error:
-        obstacle = reason(error)
-    if obstacle:
-        raise ModelError(f"{shown(path)}: cannot be written: {obstacle}")
-
-
-def _obstacle(path: Path) -> str:
-    """Why the file `path` cannot be written, as far as that shows beforehand; "" if nothing does."""
-    if "\0" in str(path):
-        return "it is no valid file name"
-    # A link such as /dev/stdout may lead to a regular file, and would itself be replaced.
-    folder = os.path.realpath(path.parent)
-    if folder == "/dev" or folder.startswith(("/proc/", "/sys/")):
-        return "it is not a regular file"
-    if path.is_dir():
-        return "it is a folder"
-    if not path.parent.is_dir():
-        return f"the folder {shown(path.parent)} does not exist"
-    if not os.access(path.parent, os.W_OK | os.X_OK, effective_ids=True):
-        return f"the folder {shown(path.parent)} is read-only"
-    # /dev/null and /dev/stdout among others: replacing them by a file would do harm.
-    if path.exists() and not path.is_file():
-        return "it is not a regular file"
-    if path.exists() and not os.access(path, os.W_OK, effective_ids=True):
-        return "it is read-only"
-    return ""
 
 
 def _check_holds_no_data(path: Path, files: Sequence[DataFile]) -> None:
@@ -254,12 +228,6 @@ def _link(transaction: Transaction, placements: Sequence[_Placement]) -> None:
                 f"{shown(source)}: cannot be marked as hard-linked on purpose ({reason(error)}): {advice}"
             ) from error
         transaction.new_link(source, target)
-
-
-def _keep_mode(fd: int, path: Path) -> None:
-    """Give the open file the permission bits of the file that it will replace."""
-    if path.is_file() and not path.is_symlink():
-        os.fchmod(fd, stat.S_IMODE(path.stat().st_mode))
 
 
 def _write(fd: int, data: bytes) -> None:

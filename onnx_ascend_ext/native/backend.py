@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-import threading
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -88,22 +88,24 @@ def describe() -> Backend:
     )
 
 
-_warning_lock = threading.Lock()
-_warned = False
+def warn_if_simulated() -> None:
+    """Says, unless the process has been told, that the simulator stands in for an NPU nobody chose it over.
+
+    The library says the same in ONNX Runtime's log where nothing of this package's Python has.
+    """
+    notice = load().onnx_ascend_simulator_notice()
+    if notice is not None:
+        warnings.warn(notice.decode(), SimulatorWarning, stacklevel=_levels_to_the_caller())
 
 
-def warn_if_simulated(backend: Backend) -> None:
-    """Says once in a process that the simulator stands in for an NPU, unless it was asked for."""
-    global _warned
-    if backend.name != "simulator" or backend.requested == "simulator":
-        return
-    with _warning_lock:
-        if _warned:
-            return
-        _warned = True
-    warnings.warn(
-        "no CANN was found, so SigmoidBackward runs on the CPU simulator; "
-        "set ONNX_ASCEND_BACKEND=simulator to choose it without this warning, or =cann to require an NPU",
-        SimulatorWarning,
-        stacklevel=3,
-    )
+def _levels_to_the_caller() -> int:
+    """The `stacklevel` at which a warning of the calling function names a line outside this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    package = __name__.partition(".")[0]
+    return module == package or module.startswith(f"{package}.")

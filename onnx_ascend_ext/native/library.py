@@ -59,6 +59,8 @@ def load() -> ctypes.CDLL:
     library.onnx_ascend_ep_name.argtypes = ()
     library.onnx_ascend_describe.restype = ctypes.c_size_t
     library.onnx_ascend_describe.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
+    library.onnx_ascend_simulator_notice.restype = ctypes.c_char_p
+    library.onnx_ascend_simulator_notice.argtypes = ()
     library.onnx_ascend_call.restype = ctypes.c_int32
     library.onnx_ascend_call.argtypes = (
         ctypes.c_char_p,

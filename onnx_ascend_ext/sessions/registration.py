@@ -23,6 +23,15 @@ def get_library_path() -> str:
     return str(library_path())
 
 
+def get_include() -> str:
+    """Folder of `onnx_ascend_ext.h`, the header of the C API of the library at `get_library_path()`.
+
+    Raises:
+        FileNotFoundError: the package was not built.
+    """
+    return str(library_path().parents[1] / "include")
+
+
 def get_ep_name() -> str:
     """Name of the execution provider in the library."""
     return EP_NAME
@@ -51,15 +60,16 @@ def register() -> None:
     module = onnxruntime()
     require_plugin_ep(module)
     path = get_library_path()
+    backend = describe()
+    # Before the library, which else says it in ONNX Runtime's log.
+    warn_if_simulated()
     with _lock:
-        backend = describe()
         if not ep_devices():
             _register(module, path)
             if backend.devices and not ep_devices():
                 # Registered while ACL could not be started: ONNX Runtime asks for devices only then.
                 module.unregister_execution_provider_library(EP_NAME)
                 _register(module, path)
-    warn_if_simulated(backend)
 
 
 def _register(module: Any, path: str) -> None:

@@ -49,6 +49,11 @@ def dtype_of(type_name: str) -> np.dtype[Any]:
         raise BackendError(f"a value of type {type_name} cannot be made from a numpy array") from None
 
 
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """The name that a dtype has in everything that a user reads: numpy's, and `string` for text."""
+    return "string" if dtype.kind in "OSU" else dtype.name
+
+
 def run(session: Any, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
     """Runs a session on arrays.
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnx_ascend_ext.errors import ModelError
+from onnx_ascend_ext.model_files import open_source
 from onnx_ascend_ext.model_files.wording import reason, shown
 from onnx_ascend_ext.training import flatbuffer
 
@@ -113,7 +114,8 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             names without values (`generate_artifacts(..., nominal_checkpoint=True)`).
     """
     path = Path(path)
-    buffer = _bytes_of(path)
+    with open_source(path, "the checkpoint file of onnxruntime-training 1.16 or newer") as file:
+        buffer = file.read()
     if flatbuffer.identifier(buffer) != IDENTIFIER:
         raise ModelError(
             f"{shown(path)}: is not a training checkpoint of onnxruntime-training 1.16 or newer: "
@@ -123,18 +125,6 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         return _checkpoint(flatbuffer.root(buffer), path)
     except flatbuffer.FlatBufferError as error:
         raise ModelError(f"{shown(path)}: is a damaged training checkpoint: {error}") from None
-
-
-def _bytes_of(path: Path) -> bytes:
-    if path.is_dir():
-        raise ModelError(
-            f"{shown(path)}: is a folder: give the checkpoint file of onnxruntime-training 1.16 or newer"
-        )
-    try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        words = reason(error) if isinstance(error, OSError) else "not a valid file name"
-        raise ModelError(f"{shown(path)}: cannot be read: {words}") from error
 
 
 def _checkpoint(root: flatbuffer.Table, path: Path) -> Checkpoint:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from onnx_ascend_ext.errors import BackendError
+from onnx_ascend_ext.model_files import write_files
 from onnx_ascend_ext.training.checkpoint import (
     DATA_SUFFIX,
     IDENTIFIER,
@@ -25,7 +26,6 @@ from onnx_ascend_ext.training.checkpoint import (
     StateField,
     TensorField,
 )
-from onnx_ascend_ext.training.output_files import write_files
 
 _MAX_INLINE_BYTES = 1_800_000_000
 """Above this the tensors go to the second file: a FlatBuffer ends at 2 GiB."""

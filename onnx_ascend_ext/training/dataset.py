@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onnx_ascend_ext.errors import ModelError
-from onnx_ascend_ext.model_files.wording import reason, shown
+from onnx_ascend_ext.model_files import read_npz
+from onnx_ascend_ext.model_files.wording import shown
 from onnx_ascend_ext.sessions.values import dtype_of
 
 Array = npt.NDArray[Any]
@@ -156,28 +156,3 @@ def _converts(array: Array, dtype: np.dtype[Any]) -> bool:
     if array.dtype.kind in "biu":
         return dtype.kind in "f" or np.can_cast(array.dtype, dtype, "safe")
     return np.can_cast(array.dtype, dtype, "same_kind")
-
-
-def read_npz(path: str | os.PathLike[str], what: str) -> dict[str, Array]:
-    """The arrays of an `.npz` file by name.
-
-    Args:
-        path: the file.
-        what: what it should hold, for the messages.
-
-    Raises:
-        ModelError: there is no such file, or it is of another kind.
-    """
-    where = shown(Path(path))
-    try:
-        with Path(path).open("rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise ModelError(f"{where}: holds one array alone, and should be an .npz file {what}")
-            return {key: archive[key] for key in archive.files}
-    except OSError as error:
-        raise ModelError(f"{where}: cannot be read: {reason(error)}") from None
-    except (ValueError, EOFError, TypeError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise ModelError(
-            f"{where}: is not an .npz file of plain arrays, {what}: {' '.join(str(error).split())}"
-        ) from None

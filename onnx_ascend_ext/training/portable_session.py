@@ -12,7 +12,7 @@ from onnx_ascend_ext.conversion import convert
 from onnx_ascend_ext.errors import BackendError, ModelError
 from onnx_ascend_ext.sessions import InferenceSession
 from onnx_ascend_ext.sessions.assignment import CPU_EP_NAME, converted_nodes, node_providers
-from onnx_ascend_ext.sessions.onnxruntime_module import ERRORS_ONLY, EXTERNAL_DATA_FOLDER, onnxruntime
+from onnx_ascend_ext.sessions.onnxruntime_module import EXTERNAL_DATA_FOLDER, onnxruntime, quiet_options
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,7 @@ class SessionSettings:
         return session, dict.fromkeys(converted_nodes(model), CPU_EP_NAME)
 
     def _options(self) -> Any:
-        options = onnxruntime().SessionOptions()
-        options.log_severity_level = ERRORS_ONLY
+        options = quiet_options()
         options.intra_op_num_threads = self.threads
         if self.folder is not None:
             options.add_session_config_entry(EXTERNAL_DATA_FOLDER, str(self.folder.resolve()))

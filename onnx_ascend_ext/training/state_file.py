@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from onnx_ascend_ext.errors import ModelError
-from onnx_ascend_ext.model_files.wording import reason, shown
+from onnx_ascend_ext.model_files import open_source, read_npz, write_npz
+from onnx_ascend_ext.model_files.wording import shown
 from onnx_ascend_ext.training.checkpoint import Checkpoint, OptimizerGroup, read_checkpoint
-from onnx_ascend_ext.training.dataset import read_npz
-from onnx_ascend_ext.training.output_files import write_files
 
 Array = npt.NDArray[Any]
 
@@ -45,14 +43,7 @@ def write_state(path: str | os.PathLike[str], parameters: dict[str, Array], stat
         for momentum, array in momentums.items():
             arrays[f"{_OPTIMIZER}{momentum}/{parameter}"] = array
 
-    def write(file: BinaryIO) -> None:
-        # numpy.savez takes the names as keywords, of which it needs some itself.
-        with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, array, allow_pickle=False)
-
-    write_files({path: write})
+    write_npz(path, arrays)
 
 
 def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Array], OptimizerGroup | None]:
@@ -65,11 +56,8 @@ def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, Array], Optimize
         ModelError: the file is none of these.
     """
     path = Path(path)
-    try:
-        with path.open("rb") as file:
-            is_archive = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
-    except OSError as error:
-        raise ModelError(f"{shown(path)}: cannot be read: {reason(error)}") from None
+    with open_source(path, "a file of parameters") as file:
+        is_archive = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
     if not is_archive:
         return _of_checkpoint(path)
     arrays = read_npz(path, "with an array for each parameter")

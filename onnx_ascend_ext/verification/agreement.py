@@ -13,6 +13,7 @@ from onnx_ascend_ext.native.backend import Device
 from onnx_ascend_ext.verification.comparison import Comparison, compare
 from onnx_ascend_ext.verification.execution import Execution, execute, stock_session, timed_run
 from onnx_ascend_ext.verification.inputs import make_inputs
+from onnx_ascend_ext.verification.source import Source
 
 
 @dataclass(frozen=True)
@@ -131,12 +132,14 @@ def verify(
 
     Raises:
         BackendError: a model does not load or run.
-        ModelError: the inputs do not fit, or the two models do not take the same inputs.
+        ModelError: a model cannot be read, the inputs do not fit, or the two models do not take the same
+            inputs.
     """
-    session, note = stock_session(reference)
+    original = Source.read(reference)
+    session, note = stock_session(original)
     declared = session.get_inputs()
     feeds = make_inputs(declared, inputs, seed=seed, dims=dims)
-    expected, _ = timed_run(session, feeds)
+    expected, _ = timed_run(session, feeds, original)
 
     def same_feeds(candidate_inputs: Any) -> Mapping[str, Any]:
         names = [value.name for value in candidate_inputs]
@@ -148,7 +151,7 @@ def verify(
             )
         return feeds
 
-    execution = execute(candidate, same_feeds, device_id=device_id, allow_cpu=allow_cpu)
+    execution = execute(Source.read(candidate), same_feeds, device_id=device_id, allow_cpu=allow_cpu)
     return Verification(
         compare(expected, execution.outputs, rtol=rtol, atol=atol), execution, note, allow_cpu
     )

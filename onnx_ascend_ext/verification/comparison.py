@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from onnx_ascend_ext.sessions.values import dtype_name
+
 Array = npt.NDArray[Any]
 
 
@@ -41,7 +43,7 @@ class Comparison:
 
     Attributes:
         name: the output.
-        dtype: numpy's name of its dtype.
+        dtype: the name of its dtype.
         max_abs_error: largest `|candidate - reference|`, 0 where both are NaN or the same infinity; infinite
             where the arrays differ in shape, dtype, or in where they are not finite.
         max_rel_error: largest `|candidate - reference| / |reference|` over the elements that differ and whose
@@ -76,7 +78,9 @@ def compare(
     return [
         _compare_one(name, expected, candidate.get(name), rtol, atol) for name, expected in reference.items()
     ] + [
-        Comparison(name, array.dtype.name, np.inf, np.inf, _EXACT, False, "the reference has no such output")
+        Comparison(
+            name, dtype_name(array.dtype), np.inf, np.inf, _EXACT, False, "the reference has no such output"
+        )
         for name, array in candidate.items()
         if name not in reference
     ]
@@ -85,24 +89,22 @@ def compare(
 def _compare_one(
     name: str, expected: Array, actual: Array | None, rtol: float | None, atol: float | None
 ) -> Comparison:
-    default = default_tolerance(expected.dtype)
+    dtype, default = dtype_name(expected.dtype), default_tolerance(expected.dtype)
     tolerance = Tolerance(default.rtol if rtol is None else rtol, default.atol if atol is None else atol)
 
     def differs(note: str) -> Comparison:
-        return Comparison(name, expected.dtype.name, np.inf, np.inf, tolerance, False, note)
+        return Comparison(name, dtype, np.inf, np.inf, tolerance, False, note)
 
     if actual is None:
         return differs("the candidate has no such output")
     if actual.dtype != expected.dtype:
-        return differs(f"dtype {actual.dtype.name}, not {expected.dtype.name}")
+        return differs(f"dtype {dtype_name(actual.dtype)}, not {dtype}")
     if actual.shape != expected.shape:
         return differs(f"shape {list(actual.shape)}, not {list(expected.shape)}")
     if expected.dtype.kind in "OSUb":
         same = bool(np.array_equal(expected, actual))
         apart = 0.0 if same else np.inf
-        return Comparison(
-            name, expected.dtype.name, apart, apart, tolerance, same, "" if same else "values differ"
-        )
+        return Comparison(name, dtype, apart, apart, tolerance, same, "" if same else "values differ")
 
     wide: Any = np.complex128 if expected.dtype.kind == "c" else np.float64
     left, right = expected.astype(wide), actual.astype(wide)
@@ -122,7 +124,7 @@ def _compare_one(
     missing = bool(np.isinf(error).any())
     return Comparison(
         name,
-        expected.dtype.name,
+        dtype,
         float(error.max(initial=0.0)),
         float(relative.max(initial=0.0)),
         tolerance,

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy.typing as npt
 
 from onnx_ascend_ext.conversion import convert
 from onnx_ascend_ext.errors import BackendError
+from onnx_ascend_ext.model_files.wording import shown
 from onnx_ascend_ext.native import Device, describe
 from onnx_ascend_ext.sessions import values
 from onnx_ascend_ext.sessions.assignment import CPU_EP_NAME, RECORD_ASSIGNMENT, converted_nodes, fallen_back
-from onnx_ascend_ext.sessions.onnxruntime_module import EXTERNAL_DATA_FOLDER, loads_plugin_ep, onnxruntime
-from onnx_ascend_ext.verification.doors import load_session, open_door, quiet_options
+from onnx_ascend_ext.sessions.onnxruntime_module import loads_plugin_ep, onnxruntime, quiet_options
+from onnx_ascend_ext.verification.doors import open_door
+from onnx_ascend_ext.verification.source import Source
 
 Array = npt.NDArray[Any]
 MakeFeeds = Callable[[Any], Mapping[str, Array]]
@@ -58,7 +58,7 @@ class Execution:
         }
 
 
-def stock_session(path: str | os.PathLike[str]) -> tuple[Any, str]:
+def stock_session(source: Source) -> tuple[Any, str]:
     """A session on ONNX Runtime's CPU provider alone, and a note on how the model was made to load.
 
     A model with named gradient operators, or others of a training build, that this ONNX Runtime does not have
@@ -67,33 +67,31 @@ def stock_session(path: str | os.PathLike[str]) -> tuple[Any, str]:
     Raises:
         BackendError: ONNX Runtime does not load the model; the message is its own.
     """
-    module = onnxruntime()
-    name = os.fspath(path)
     try:
-        return _cpu_session(name), ""
+        return source.session(_cpu_options()), ""
     except BackendError as error:
-        conversion = convert(name, portable=True)
+        conversion = convert(source.model, portable=True)
         named = any(match.origin == "named" for match in conversion.matches)
         if not named and not (conversion.portable and conversion.portable.expanded):
             raise
         refusal = error
     try:
-        session = _cpu_session(conversion.model.SerializeToString(), folder=Path(name).resolve().parent)
+        session = replace(source, model=conversion.model, is_file=False).session(_cpu_options())
     except BackendError:
         raise refusal from None
     return (
         session,
-        f"onnxruntime {module.__version__} lacks some of its operators, so their ONNX definitions ran",
+        f"onnxruntime {onnxruntime().__version__} lacks some of its operators, so their ONNX definitions ran",
     )
 
 
 def execute(
-    path: str | os.PathLike[str], make_feeds: MakeFeeds, *, device_id: int = 0, allow_cpu: bool = False
+    source: Source, make_feeds: MakeFeeds, *, device_id: int = 0, allow_cpu: bool = False
 ) -> Execution:
     """Runs a model through the execution provider, or the custom-op library where ONNX Runtime is older.
 
     Args:
-        path: the model.
+        source: the model.
         make_feeds: gives the inputs, from the session's `get_inputs()`.
         device_id: the NPU's number as ACL counts.
         allow_cpu: run on the CPU where the NPU cannot be used at all.
@@ -101,31 +99,35 @@ def execute(
     Raises:
         BackendError: the NPU, or the model, cannot be used.
     """
-    name = os.fspath(path)
     try:
-        door = open_door(name, device_id=device_id, record=True)
+        door = open_door(source, device_id=device_id, record=True)
     except BackendError as error:
         if not allow_cpu:
             raise
-        session, _ = stock_session(name)
-        outputs, seconds = timed_run(session, make_feeds(session.get_inputs()))
-        nodes = dict.fromkeys(converted_nodes(name), CPU_EP_NAME)
+        session, _ = stock_session(source)
+        outputs, seconds = timed_run(session, make_feeds(session.get_inputs()), source)
+        nodes = dict.fromkeys(converted_nodes(source.model), CPU_EP_NAME)
         return Execution(outputs, nodes, None, seconds, f"ran on the CPU alone: {error}")
-    outputs, seconds = timed_run(door.session, make_feeds(door.session.get_inputs()))
+    outputs, seconds = timed_run(door.session, make_feeds(door.session.get_inputs()), source)
     return Execution(outputs, door.nodes(), describe().device(device_id), seconds, door.note)
 
 
-def timed_run(session: Any, feeds: Mapping[str, Array]) -> tuple[dict[str, Array], float]:
-    """The outputs, and the wall time of the run in seconds."""
+def timed_run(session: Any, feeds: Mapping[str, Array], source: Source) -> tuple[dict[str, Array], float]:
+    """The outputs of a session on `source`, and the wall time of the run in seconds.
+
+    Raises:
+        BackendError: the model does not run on these inputs.
+    """
     start = time.perf_counter()
-    outputs = values.run(session, feeds)
+    try:
+        outputs = values.run(session, feeds)
+    except BackendError as error:
+        raise BackendError(f"{shown(source.path)}: does not run: {error}") from error
     return outputs, time.perf_counter() - start
 
 
-def _cpu_session(source: str | bytes, folder: Path | None = None) -> Any:
+def _cpu_options() -> Any:
     options = quiet_options()
     if loads_plugin_ep(onnxruntime()):
         options.add_session_config_entry(RECORD_ASSIGNMENT, "1")
-    if folder is not None:
-        options.add_session_config_entry(EXTERNAL_DATA_FOLDER, str(folder))
-    return load_session(source, options)
+    return options

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from onnx_ascend_ext.errors import BackendError, ModelError
-from onnx_ascend_ext.sessions.values import dtype_of
+from onnx_ascend_ext.model_files import read_npz
+from onnx_ascend_ext.model_files.wording import shown
+from onnx_ascend_ext.sessions.values import dtype_name, dtype_of
 
 Array = npt.NDArray[Any]
 
@@ -43,19 +44,8 @@ def load_inputs(path: str | os.PathLike[str], session_inputs: Iterable[Any]) -> 
     Raises:
         ModelError: the file is not an `.npz` file, or lacks or misnames an input.
     """
-    name = os.fspath(path)
-    try:
-        with Path(name).open("rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise ModelError(f"{name} holds one array, not one for each input: write it with numpy.savez")
-            arrays = {key: archive[key] for key in archive.files}
-    except FileNotFoundError:
-        raise ModelError(
-            f"{name} does not exist: --inputs takes an .npz file with an array for each input"
-        ) from None
-    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise ModelError(f"{name} is not an .npz file of plain arrays: write it with numpy.savez") from error
+    arrays = read_npz(path, "with an array for each input, as numpy.savez writes")
+    where = shown(Path(path))
     declared = {value.name: value for value in session_inputs}
     missing = [key for key in declared if key not in arrays]
     unknown = [key for key in arrays if key not in declared]
@@ -64,7 +54,7 @@ def load_inputs(path: str | os.PathLike[str], session_inputs: Iterable[Any]) -> 
             f"has unknown {', '.join(unknown)}"
         ] * bool(unknown)
         raise ModelError(
-            f"{name} {' and '.join(parts)}; the model's inputs are {', '.join(declared) or 'none'}"
+            f"{where}: {' and '.join(parts)}; the model's inputs are {', '.join(declared) or 'none'}"
         )
     for key, array in arrays.items():
         wanted = dtype_of(declared[key].type)
@@ -73,7 +63,9 @@ def load_inputs(path: str | os.PathLike[str], session_inputs: Iterable[Any]) -> 
         # ONNX Runtime reads the bytes as they are.
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
         if array.dtype != wanted and not (array.dtype.kind in "OSU" and wanted.kind in "OSU"):
-            raise ModelError(f"{name}: {key} is {array.dtype.name}, the model's input is {wanted.name}")
+            raise ModelError(
+                f"{where}: {key} is {dtype_name(array.dtype)}, the model's input is {dtype_name(wanted)}"
+            )
         arrays[key] = array
     return arrays
 
@@ -92,7 +84,8 @@ def random_inputs(
         dims: size of each symbolic dimension by name; `DEFAULT_DIM` for one not listed.
 
     Raises:
-        BackendError: an input is no dense tensor, or `dims` names a dimension that no input has.
+        BackendError: an input is no dense tensor or does not fit into memory, or `dims` names a dimension
+            that no input has.
     """
     generator = np.random.default_rng(seed)
     sizes = dict(dims or {})
@@ -109,7 +102,12 @@ def random_inputs(
             dim if isinstance(dim, int) and dim >= 0 else sizes.get(str(dim), DEFAULT_DIM)
             for dim in value.shape
         )
-        arrays[value.name] = _draw(generator, shape, value.name, value.type)
+        try:
+            arrays[value.name] = _draw(generator, shape, value.name, value.type)
+        except (MemoryError, ValueError) as error:  # numpy raises the latter beyond what it can address
+            raise BackendError(
+                f"input {value.name} of shape {list(shape)} does not fit into memory: give smaller sizes"
+            ) from error
     return arrays
 
 

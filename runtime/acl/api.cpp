@@ -46,7 +46,7 @@ Acl& Acl::instance() {
 std::shared_ptr<Libraries> Acl::libraries() {
     ProcessState& state = process_state();
     std::lock_guard<std::mutex> lock(state.mutex);
-    if (state.acl.load(std::memory_order_relaxed) == nullptr) state.libraries = std::make_shared<Libraries>();
+    if (state.libraries == nullptr) state.libraries = std::make_shared<Libraries>();
     return state.libraries;
 }
 

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,9 +17,8 @@ namespace {
 // Only the simulator exports it, which tells it from CANN wherever it was found.
 constexpr const char* kSimulatorMark = "onnx_ascend_sim_counters";
 
-// Where CANN's installer puts it. Named in messages only: without its set_env.sh CANN does not work.
-constexpr const char* kInstallRoots[] = {"/usr/local/Ascend/ascend-toolkit/latest", "/usr/local/Ascend/cann",
-                                         "/usr/local/Ascend/latest"};
+// CANN's packages under its installer's folder, newest name first; each has its set_env.sh.
+constexpr const char* kPackages[] = {"cann", "ascend-toolkit", "nnae", "nnrt"};
 
 std::string environment(const char* name) {
     const char* value = std::getenv(name);
@@ -46,15 +46,20 @@ std::string trimmed(const std::string& text) {
     return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
+// Where a library came from, which its bare name does not tell.
 std::string path_of(void* handle, const std::string& opened_as) {
-    // A library opened by its bare name tells where it came from through one of its own symbols.
-    for (const char* symbol : {"aclInit", "aclCreateTensor", "aclnnSigmoidBackward"}) {
-        Dl_info info;
-        void* address = dlsym(handle, symbol);
-        if (opened_as.find('/') == std::string::npos && address != nullptr && dladdr(address, &info) != 0)
-            return info.dli_fname;
-    }
-    return opened_as;
+    const link_map* map = nullptr;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map->l_name[0] == '\0') return opened_as;
+    return map->l_name;
+}
+
+// Why the last dlopen failed, without the path that the message begins with.
+std::string open_error(const std::string& path) {
+    const char* text = dlerror();
+    if (text == nullptr) return "dlopen failed";
+    const std::string reason = text;
+    const std::string prefix = path + ": ";
+    return reason.compare(0, prefix.size(), prefix) == 0 ? reason.substr(prefix.size()) : reason;
 }
 
 std::vector<std::string> cann_folders() {
@@ -120,6 +125,15 @@ std::string own_folder() {
     return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
+std::string set_env_script() {
+    for (const std::string& home : {environment("HOME"), std::string("/usr/local")})
+        for (const char* package : kPackages) {
+            const std::string script = home + "/Ascend/" + package + "/set_env.sh";
+            if (!home.empty() && exists(script)) return script;
+        }
+    return {};
+}
+
 Libraries::Libraries() : requested_(environment("ONNX_ASCEND_BACKEND")) {
     if (requested_.empty()) requested_ = "auto";
     bool found = false;
@@ -147,12 +161,9 @@ std::string Libraries::searched_text() const {
         if (!text.empty()) text += "; ";
         text += place.path + " (" + place.error + ")";
     }
-    for (const char* root : kInstallRoots) {
-        if (requested_ == "simulator" || !exists(std::string(root) + "/set_env.sh")) continue;
-        text += "; CANN is installed in " + std::string(root) + ": run `source " + root +
-                "/set_env.sh` before the process starts";
-        break;
-    }
+    const std::string script = set_env_script();
+    if (requested_ != "simulator" && !script.empty())
+        text += "; CANN is installed: run `source " + script + "` before the process starts";
     return text;
 }
 
@@ -168,8 +179,7 @@ Libraries::Opened Libraries::open(const char* library, const std::string& path) 
             place.path = opened.path;
             place.found = true;
         } else {
-            const char* reason = dlerror();
-            place.error = reason != nullptr ? reason : "dlopen failed";
+            place.error = open_error(path);
         }
     }
     searched_.push_back(std::move(place));

@@ -87,4 +87,8 @@ class Libraries {
 // Where this shared library itself lies.
 std::string own_folder();
 
+// The set_env.sh of an installed CANN, the user's own before the machine's; empty where there is none.
+// Without what it sets, CANN does not work.
+std::string set_env_script();
+
 }  // namespace onnx_ascend

@@ -4,7 +4,9 @@
 #include "c_api/json.h"
 #include "c_api/onnx_ascend_ext.h"
 #include "dispatch/kernel.h"
+#include "dispatch/soc.h"
 #include "ort/names.h"
+#include "ort/simulator_notice.h"
 #include "ort/unclaimed.h"
 
 using namespace onnx_ascend;
@@ -55,6 +57,7 @@ void write_devices(JsonWriter& json, Acl* acl) {
         json.begin_object();
         json.key("id").integer(id);
         json.key("soc").string_or_null(acl->soc_name());
+        json.key("soc_family").string_or_null(family_name(soc_family(acl->soc_name())));
         json.key("simulated").boolean(acl->simulated());
         for (const bool total : {true, false}) {
             json.key(total ? "memory_total" : "memory_free");
@@ -97,7 +100,7 @@ void write_kernels(JsonWriter& json, const Started& started) {
             for (const DType dtype : kernel.dtypes) {
                 const std::string refusal = unsupported_reason(kernel, started.acl->soc_name(), dtype);
                 if (refusal.empty())
-                    json.string(dtype_info(dtype).onnx_name);
+                    json.string(dtype_info(dtype).name);
                 else if (first_refusal.empty())
                     first_refusal = refusal;
             }
@@ -140,6 +143,7 @@ std::string describe_machine() {
     const std::shared_ptr<Libraries> libraries = Acl::libraries();
     json.key("backend").string_or_null(libraries->backend());
     json.key("requested").string(libraries->requested());
+    json.key("set_env").string_or_null(set_env_script());
     write_searched(json, *libraries);
     write_unclaimed(json);
     json.end_object();
@@ -158,4 +162,12 @@ extern "C" __attribute__((visibility("default"))) size_t onnx_ascend_describe(ch
     }
     if (buffer != nullptr && text.size() < capacity) std::memcpy(buffer, text.c_str(), text.size() + 1);
     return text.size() + 1;
+}
+
+extern "C" __attribute__((visibility("default"))) const char* onnx_ascend_simulator_notice() {
+    try {
+        return take_simulator_notice();
+    } catch (const std::exception&) {
+        return nullptr;
+    }
 }

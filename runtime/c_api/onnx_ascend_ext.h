@@ -50,6 +50,11 @@ int32_t onnx_ascend_call(const char* kernel, const onnx_ascend_tensor* inputs, s
  * be made again. Opens no device for longer than the call. */
 size_t onnx_ascend_describe(char* buffer, size_t capacity);
 
+/* A warning, in static memory, that the simulator stands in for CANN where ONNX_ASCEND_BACKEND did not ask
+ * for it; NULL where there is nothing to warn of. Only the first caller in a process gets it, and then ONNX
+ * Runtime's log does not show it again. */
+const char* onnx_ascend_simulator_notice(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,7 +20,7 @@ enum class DType : int32_t {
 
 struct DTypeInfo {
     DType dtype;
-    const char* onnx_name;  // in ONNX's spelling
+    const char* name;  // in numpy's spelling
     aclDataType acl;
     size_t size;
     bool complex;

@@ -36,7 +36,7 @@ std::string unsupported_reason(const Kernel& kernel, const std::string& soc_name
 std::string unsupported_reason(const Kernel& kernel, const std::string& soc_name, DType dtype) {
     std::string reason = unsupported_reason(kernel, soc_name);
     if (!reason.empty()) return reason;
-    const std::string type = dtype_info(dtype).onnx_name;
+    const std::string type = dtype_info(dtype).name;
     if (std::find(kernel.dtypes.begin(), kernel.dtypes.end(), dtype) == kernel.dtypes.end())
         return std::string(kernel.symbol) + " does not take " + type;
     if (dtype == DType::bfloat16 && !contains(kernel.bfloat16_families, soc_family(soc_name)))
@@ -53,7 +53,7 @@ std::string rank_reason(const Kernel& kernel, DType dtype, int32_t rank, bool br
     if (rank <= limit) return {};
     const bool on_ai_cpu = limit != kernel.max_rank;
     return std::string(kernel.symbol) + " takes at most " + std::to_string(limit) + " dimensions" +
-           (on_ai_cpu ? std::string(" of ") + dtype_info(dtype).onnx_name + " that broadcast" : "") +
+           (on_ai_cpu ? std::string(" of ") + dtype_info(dtype).name + " that broadcast" : "") +
            ", and these need " + std::to_string(rank) + " after adjacent ones are merged";
 }
 

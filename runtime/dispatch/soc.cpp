@@ -20,4 +20,24 @@ SocFamily soc_family(const std::string& soc_name) {
     return SocFamily::unknown;
 }
 
+std::string family_name(SocFamily family) {
+    switch (family) {
+        case SocFamily::ascend910:
+            return "ascend910";
+        case SocFamily::ascend910b:
+            return "ascend910b";
+        case SocFamily::ascend910_93:
+            return "ascend910_93";
+        case SocFamily::ascend950:
+            return "ascend950";
+        case SocFamily::ascend310p:
+            return "ascend310p";
+        case SocFamily::ascend310b:
+            return "ascend310b";
+        case SocFamily::unknown:
+            break;
+    }
+    return {};
+}
+
 }  // namespace onnx_ascend

@@ -31,4 +31,7 @@ constexpr bool contains(uint32_t set, SocFamily family) {
 // A2.
 SocFamily soc_family(const std::string& soc_name);
 
+// CANN's name for it, as its kernel packages and their folders have it; empty for an unknown one.
+std::string family_name(SocFamily family);
+
 }  // namespace onnx_ascend

@@ -50,7 +50,7 @@ std::string describe_dims(const int64_t* dims, int32_t rank) {
 }
 
 std::string describe(const Tensor& tensor) {
-    return dtype_info(tensor.dtype).onnx_name + describe_dims(tensor.dims, tensor.rank);
+    return dtype_info(tensor.dtype).name + describe_dims(tensor.dims, tensor.rank);
 }
 
 void pack(const Tensor& source, void* target) {

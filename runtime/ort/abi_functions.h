@@ -42,9 +42,12 @@
     X(237, 14, HasSessionConfigEntry, OrtStatusPtr,                                                         \
       (const OrtSessionOptions* options, const char* key, int* out))                                        \
     X(244, 15, KernelInfo_GetNodeName, OrtStatusPtr, (const OrtKernelInfo* info, char* out, size_t* size))  \
+    X(245, 15, KernelInfo_GetLogger, OrtStatusPtr, (const OrtKernelInfo* info, const OrtLogger** out))      \
     X(247, 15, Logger_LogMessage, OrtStatusPtr,                                                             \
       (const OrtLogger* logger, OrtLoggingLevel level, const char* message, const char* file, int line,     \
        const char* function))                                                                               \
+    X(248, 15, Logger_GetLoggingSeverityLevel, OrtStatusPtr,                                                \
+      (const OrtLogger* logger, OrtLoggingLevel* out))                                                      \
     X(268, 17, ShapeInferContext_GetInputTypeShape, OrtStatusPtr,                                           \
       (const OrtShapeInferContext* context, size_t index, OrtTensorTypeAndShapeInfo** info))                \
     X(270, 17, ShapeInferContext_SetOutputTypeShape, OrtStatusPtr,                                          \

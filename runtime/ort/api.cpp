@@ -66,6 +66,14 @@ void Ort::log(const OrtLogger* logger, OrtLoggingLevel level, const std::string&
     if (status != nullptr) api_.ReleaseStatus(status);
 }
 
+bool Ort::shows(const OrtLogger* logger, OrtLoggingLevel level) const {
+    if (logger == nullptr || api_.Logger_GetLoggingSeverityLevel == nullptr) return false;
+    OrtLoggingLevel least = ORT_LOGGING_LEVEL_FATAL;
+    OrtStatus* status = api_.Logger_GetLoggingSeverityLevel(logger, &least);
+    if (status != nullptr) api_.ReleaseStatus(status);
+    return status == nullptr && level >= least;
+}
+
 OrtStatus* Ort::current_exception_status() const noexcept {
     try {
         throw;

@@ -54,6 +54,9 @@ class Ort {
     // Does nothing for a null logger; a failure to log is no failure.
     void log(const OrtLogger* logger, OrtLoggingLevel level, const std::string& message) const;
 
+    // Whether a log takes messages of this level; a null one takes none.
+    bool shows(const OrtLogger* logger, OrtLoggingLevel level) const;
+
     // Runs `body` and makes a status of whatever it throws: no exception may reach ONNX Runtime.
     template <typename Body>
     OrtStatus* guarded(Body&& body) const noexcept {

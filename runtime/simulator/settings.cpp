@@ -65,8 +65,9 @@ class Reader {
     std::vector<std::string>& faults_;
 };
 
-// The mask as the runtime reads it: ids up to the first that is not a number or not a device count; an order
-// that does not ascend, a repeated id and an empty result make every device unusable.
+// The mask as the runtime reads it: ids up to the first character that is neither a digit nor a comma and up
+// to the first that is no device; an order that does not ascend, a repeated id and an empty result make every
+// device unusable.
 void read_visible_devices(uint32_t device_count, Settings& settings) {
     const char* mask = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
     if (mask == nullptr) {
@@ -79,8 +80,7 @@ void read_visible_devices(uint32_t device_count, Settings& settings) {
         const std::string_view token = rest.substr(0, comma);
         uint32_t id = 0;
         const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), id);
-        if (token.empty() || error != std::errc() || end != token.data() + token.size() || id >= device_count)
-            break;
+        if (error != std::errc() || id >= device_count) break;
         if (!settings.visible.empty() && id <= settings.visible.back()) {
             const bool repeated =
                 std::find(settings.visible.begin(), settings.visible.end(), id) != settings.visible.end();
@@ -90,7 +90,7 @@ void read_visible_devices(uint32_t device_count, Settings& settings) {
             return;
         }
         settings.visible.push_back(id);
-        if (comma == std::string_view::npos) break;
+        if (end != token.data() + token.size() || comma == std::string_view::npos) break;
         rest = rest.substr(comma + 1);
     }
     if (settings.visible.empty()) {

@@ -5,6 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -144,6 +145,44 @@ def test_restore_gives_standard_operators_that_compute_the_same(
     ended = onnx_ascend("verify", models / "torch_mlp" / "model.onnx", restored, "--json")
     assert ended.status == 0, ended.stderr
     assert ended.json["nodes"] == {}
+
+
+def test_restore_reads_its_model_once(
+    converted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from onnx_ascend_ext.command import entry
+    from onnx_ascend_ext.model_files import reading
+
+    parsed = []
+    parse = reading.parse
+    monkeypatch.setattr(reading, "parse", lambda data, path: parsed.append(path) or parse(data, path))
+    monkeypatch.setattr(onnx, "load", None)
+    assert entry._run(["restore", str(converted), "-o", str(tmp_path / "restored.onnx")]) == 0
+    assert parsed == [converted]
+
+
+@pytest.mark.parametrize("command", ["run", "bench"])
+def test_what_this_model_or_machine_does_not_have_is_a_failure_and_what_none_has_wrong_usage(
+    onnx_ascend, converted: Path, command: str
+) -> None:
+    for option, value, status, words in (
+        ("--dim", "zzz=3", 1, "no input has a dimension named zzz"),
+        ("--device-id", "5", 1, "there is no NPU 5"),
+        ("--dim", "zzz=-3", 2, "is not NAME=SIZE"),
+        ("--device-id", "-1", 2, "is not in the range"),
+    ):
+        ended = onnx_ascend(command, converted, option, value)
+        assert (ended.status, words in ended.stderr) == (status, True), ended.stderr
+
+
+def test_a_dtype_has_one_name_everywhere(onnx_ascend, converted: Path) -> None:
+    (kernel,) = onnx_ascend("doctor", "--json").json["kernels"]
+    (support,) = kernel["devices"]
+    for name in support["dtypes"]:
+        assert np.dtype(getattr(ml_dtypes, name, name)).name == name
+    shown = onnx_ascend("run", converted, "--json").json["outputs"].values()
+    compared = onnx_ascend("verify", converted, converted, "--json").json["outputs"]
+    assert {output["dtype"] for output in (*shown, *compared)} == {"float32"} <= set(support["dtypes"])
 
 
 def test_bench_times_both_sides(onnx_ascend, converted: Path) -> None:

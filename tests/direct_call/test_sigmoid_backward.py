@@ -49,9 +49,10 @@ def draw(shape: tuple[int, ...], dtype: np.dtype, *, slope: bool = False) -> np.
 def oracle(grad: np.ndarray, y: np.ndarray, promoted: np.dtype) -> np.ndarray:
     compute = np.dtype(np.float32) if promoted.itemsize == 2 else promoted
     grad, y = grad.astype(promoted).astype(compute), y.astype(promoted).astype(compute)
+    one = compute.type(1)  # numpy before 2 computes a scalar with a Python number in float64
     if compute.kind == "c":
-        return (np.conj((1 - y) * y) * grad).astype(promoted)
-    return ((grad * (1 - y)) * y).astype(promoted)
+        return (np.conj((one - y) * y) * grad).astype(promoted)
+    return ((grad * (one - y)) * y).astype(promoted)
 
 
 def bits(array: np.ndarray) -> bytes:

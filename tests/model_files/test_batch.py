@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from onnx_ascend_ext.errors import ModelError
-from onnx_ascend_ext.model_files import PlannedOutput, collect, make_folders, plan_outputs
+from onnx_ascend_ext.model_files import STDIN, PlannedOutput, collect, make_folders, plan_outputs
+
+from .users import unprivileged
 
 
 @pytest.fixture
@@ -49,6 +51,29 @@ class TestCollect:
         with pytest.raises(ModelError, match=r"no \.onnx file"):
             collect([folder / "folder.onnx"])
 
+    def test_a_folder_without_models_beside_others_stands_for_itself(self, folder: Path) -> None:
+        given = [folder / "folder.onnx", folder / "a.onnx"]
+        assert collect(given) == given
+
+    def test_one_file_in_several_spellings(self, folder: Path) -> None:
+        (folder / "other").symlink_to("deep")
+        given = [folder / "deep" / "a.onnx", folder / "other" / "a.onnx", folder / "deep" / ".." / "a.onnx"]
+        assert collect(given) == [given[0], given[2]]
+
+    def test_a_link_to_a_file_is_another_file(self, folder: Path) -> None:
+        (folder / "link.onnx").symlink_to("a.onnx")
+        assert len(collect([folder / "a.onnx", folder / "link.onnx"])) == 2
+
+    def test_a_folder_that_cannot_be_listed(self, folder: Path) -> None:
+        (folder / "deep").chmod(0)
+        words = "deep: cannot be listed: permission denied"
+        with unprivileged(folder), pytest.raises(ModelError, match=words):
+            collect([folder])
+
+    def test_a_name_that_is_too_long_is_left_to_the_reader(self, folder: Path) -> None:
+        given = [folder / ("x" * 300), folder / "a.onnx"]
+        assert collect(given) == given
+
     def test_symlinked_folders_are_not_followed_in_circles(self, folder: Path) -> None:
         (folder / "deep" / "up").symlink_to(folder)
         assert collect([folder]) == [folder / name for name in INSIDE]
@@ -75,6 +100,16 @@ class TestPlan:
     def test_a_folder_with_one_model_still_goes_into_a_folder(self, folder: Path, tmp_path: Path) -> None:
         plan = plan_outputs([folder / "deep" / "er"], tmp_path / "out.onnx")
         assert [planned.target for planned in plan] == [tmp_path / "out.onnx" / "c.ONNX"]
+
+    def test_a_slash_at_the_end_means_a_folder(self, folder: Path, tmp_path: Path) -> None:
+        for output in (f"{tmp_path}/new/", f"{folder}/"):
+            assert plan_outputs([folder / "deep/a.onnx"], output)[0].target == Path(output, "a.onnx")
+
+    def test_standard_input_goes_to_a_file(self, folder: Path, tmp_path: Path) -> None:
+        assert plan_outputs([STDIN], tmp_path / "x.onnx") == [PlannedOutput(STDIN, tmp_path / "x.onnx")]
+        for paths in ([STDIN], [folder, STDIN]):
+            with pytest.raises(ModelError, match="/dev/stdin: has no name to give to its output"):
+                plan_outputs(paths, tmp_path)
 
     def test_outputs_of_an_earlier_run_are_no_inputs(self, folder: Path) -> None:
         first = plan_outputs([folder], folder / "out")

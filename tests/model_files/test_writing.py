@@ -96,7 +96,7 @@ class TestTarget:
 
     def test_file_as_folder(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
-        assert "does not exist" in refusal(PLAIN, tmp_path / "file" / "model.onnx")
+        assert "is no folder" in refusal(PLAIN, tmp_path / "file" / "model.onnx")
 
     def test_read_only_folder(self, tmp_path: Path) -> None:
         folder = tmp_path / "folder"

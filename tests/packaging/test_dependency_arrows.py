@@ -25,7 +25,7 @@ LAYERS: dict[str, set[str]] = {
     "simulator": {"errors", "resources", "native"},
     "direct_call": {"errors", "native"},
     "sessions": {"errors", "catalog", "native"},
-    "verification": {"errors", "catalog", "native", "sessions", "conversion"},
+    "verification": {"errors", "catalog", "native", "sessions", "model_files", "conversion"},
     "training": {"errors", "catalog", "sessions", "model_files", "conversion"},
     "diagnosis": {"errors", "native", "sessions"},
 }

@@ -40,6 +40,7 @@ def test_it_fits_every_python_on_this_platform(wheel: Path) -> None:
     "name",
     [
         "onnx_ascend_ext/lib/libonnx_ascend_ext.so",
+        "onnx_ascend_ext/include/onnx_ascend_ext.h",
         "onnx_ascend_ext/lib/simulator/libascendcl.so",
         "onnx_ascend_ext/lib/simulator/libnnopbase.so",
         "onnx_ascend_ext/lib/simulator/libopapi.so",
@@ -48,7 +49,7 @@ def test_it_fits_every_python_on_this_platform(wheel: Path) -> None:
         "onnx_ascend_ext/__init__.py",
     ],
 )
-def test_it_holds_the_libraries_the_catalog_and_the_types(wheel: Path, name: str) -> None:
+def test_it_holds_the_libraries_the_header_the_catalog_and_the_types(wheel: Path, name: str) -> None:
     assert name in names(wheel)
 
 
@@ -60,7 +61,7 @@ def test_every_module_of_the_source_tree_is_in_it(wheel: Path) -> None:
 
 def test_it_holds_no_sources_of_the_library_no_tests_and_no_models(wheel: Path) -> None:
     packaged = [name for name in names(wheel) if ".dist-info/" not in name]
-    allowed = (".py", ".so", ".toml", "py.typed")
+    allowed = (".py", ".so", ".toml", "py.typed", "include/onnx_ascend_ext.h")
     assert [name for name in packaged if not name.endswith(allowed)] == []
     assert all(name.startswith("onnx_ascend_ext/") for name in packaged)
     assert not [name for name in packaged if "/tests/" in name or "/models/" in name]

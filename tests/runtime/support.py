@@ -12,12 +12,19 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
+import pytest
 from numpy.typing import NDArray
 
 import onnx_ascend_ext as ax
 from onnx_ascend_ext.sessions import values
+from onnx_ascend_ext.sessions.onnxruntime_module import loads_plugin_ep
 
 EP = "AscendExecutionProvider"
+
+needs_plugin_ep = pytest.mark.skipif(
+    not loads_plugin_ep(onnxruntime),
+    reason=f"ONNX Runtime {onnxruntime.__version__} loads no execution provider from a plugin",
+)
 
 _BODY = """
 <opset_import: ["" : 18], domain: "onnx_ascend_ext">

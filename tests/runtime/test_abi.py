@@ -46,6 +46,7 @@ def test_exports_nothing_but_its_doors():
         "onnx_ascend_call",
         "onnx_ascend_describe",
         "onnx_ascend_ep_name",
+        "onnx_ascend_simulator_notice",
         "onnx_ascend_version",
     ]
 

@@ -162,7 +162,7 @@ def test_operands_that_do_not_fit_name_both_and_the_session_goes_on():
     session = ep_session(one_node("float", "N", "M", "K"))
     g, y = operands("float", (3,), (4,))
     with pytest.raises(
-        Exception, match=r"'site'.*grad_output float\[3\] and output float\[4\] do not broadcast"
+        Exception, match=r"'site'.*grad_output float32\[3\] and output float32\[4\] do not broadcast"
     ):
         session.run(None, {"g": g, "y": y})
     g, y = operands("float", (4,), (4,))

@@ -123,6 +123,50 @@ def test_the_simulator_is_not_taken_for_cann():
     assert describe(LD_LIBRARY_PATH=folder)["backend"] == "simulator"
 
 
+def test_libraries_found_by_name_are_told_with_their_files():
+    folder = simulator.library_dir()
+    found = describe(LD_LIBRARY_PATH=str(folder))["libraries"]
+    assert {role: Path(path) for role, path in found.items()} == {
+        role: folder / f"lib{role}.so" for role in ("ascendcl", "nnopbase", "opapi")
+    }
+
+
+def test_a_reason_does_not_repeat_the_path_it_stands_beside(tmp_path):
+    broken = tmp_path / "lib64" / "libascendcl.so"
+    broken.parent.mkdir()
+    broken.write_text("not a library")
+    found = describe(ONNX_ASCEND_BACKEND="cann", ASCEND_HOME_PATH=str(tmp_path))
+    assert place(found, broken)["error"]
+    assert not [each for each in found["searched"] if each["path"] in each["error"]]
+    assert found["error"].count(str(broken)) == 1
+
+
+def test_an_installation_that_was_not_sourced_comes_with_the_command(tmp_path):
+    script = tmp_path / "Ascend" / "ascend-toolkit" / "set_env.sh"
+    assert describe(HOME=str(tmp_path))["set_env"] != str(script)
+    script.parent.mkdir(parents=True)
+    script.touch()
+    found = describe(ONNX_ASCEND_BACKEND="cann", HOME=str(tmp_path))
+    assert found["set_env"] == str(script)
+    assert found["error"].endswith(f"; CANN is installed: run `source {script}` before the process starts")
+
+
+@pytest.mark.parametrize(
+    ("soc", "family"),
+    [
+        ("Ascend910B", "ascend910"),
+        ("Ascend910B1", "ascend910b"),
+        ("Ascend910_9391", "ascend910_93"),
+        ("Ascend950PR_9599", "ascend950"),
+        ("Ascend310P3", "ascend310p"),
+        ("Ascend310B1", "ascend310b"),
+    ],
+)
+def test_a_device_is_told_with_the_family_that_cann_names_its_kernels_after(soc, family):
+    (device,) = describe(ASCEND_SIM_SOC=soc)["devices"]
+    assert (device["soc"], device["soc_family"]) == (soc, family)
+
+
 def test_a_library_that_cannot_be_opened_is_passed_over(tmp_path):
     broken = tmp_path / "lib64" / "libascendcl.so"
     broken.parent.mkdir()

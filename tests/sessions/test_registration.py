@@ -145,6 +145,31 @@ def test_the_simulator_is_announced_once_and_only_where_it_was_not_chosen(python
     assert python(program, ONNX_ASCEND_BACKEND="simulator").stdout == "0\n"
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ax.register()",
+        "ax.session_options()",
+        "ax.InferenceSession(model)",
+        "ax.sigmoid_backward(1.0, numpy.ones(2, 'f4'))",
+    ],
+)
+def test_the_announcement_points_at_the_line_that_called_the_package(python, call: str) -> None:
+    program = (
+        "import numpy, onnx.parser, warnings\n"
+        "import onnx_ascend_ext as ax\n"
+        'model = onnx.parser.parse_model(\'<ir_version: 8, opset_import: ["": 18]>'
+        "g (float[N] a) => (float[N] b) { b = Neg (a) }')\n"
+        "def of_the_user():\n"
+        f"    {call}\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    of_the_user()\n"
+        "print([(w.filename, w.lineno) for w in caught if issubclass(w.category, ax.SimulatorWarning)])"
+    )
+    assert python(program, ONNX_ASCEND_BACKEND="auto").stdout == "[('<string>', 5)]\n"
+
+
 _SESSION = (
     "import onnx.parser, numpy as np, onnx_ascend_ext as ax\n"
     'model = onnx.parser.parse_model(\'\'\'<ir_version: 8, opset_import: ["": 18, "onnx_ascend_ext": 1]>\n'

@@ -39,6 +39,20 @@ def test_arrays_pass_through_a_session_unchanged(element_type: str, dtype: type)
         assert result.tobytes() == given.tobytes()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [
+        ("float32", "float32"),
+        (ml_dtypes.bfloat16, "bfloat16"),
+        (">i8", "int64"),
+        (object, "string"),
+        ("U3", "string"),
+    ],
+)
+def test_a_dtype_is_named_as_numpy_does_and_text_as_onnx_does(dtype: object, name: str) -> None:
+    assert values.dtype_name(np.dtype(dtype)) == name
+
+
 def test_strings_pass_through() -> None:
     array = np.array([["a", "ß"], ["", "x y"]], object)
     assert values.run(identity("string"), {"x": array})["y"].tolist() == array.tolist()

@@ -55,7 +55,7 @@ def constants() -> dict[str, int]:
     """Every enumerator and constant of the declarations."""
     text = _without_comments(DECLARATIONS)
     values = {}
-    for body in re.findall(r"enum \w+ \{(.*?)\};", text, re.DOTALL):
+    for body in re.findall(r"enum \w+ : \w+ \{(.*?)\};", text, re.DOTALL):
         following = 0
         for name, value in re.findall(r"(\w+)(?:\s*=\s*([-\w]+))?\s*,", body):
             following = int(value, 0) if value else following
@@ -72,7 +72,7 @@ globals().update(constants())
 def bind(library: Path) -> Any:
     """The library's functions with their types; pointers are integers or ctypes objects."""
     text = _without_comments(DECLARATIONS)
-    enums = set(re.findall(r"enum (\w+) \{", text))
+    enums = set(re.findall(r"enum (\w+) : \w+ \{", text))
     loaded = ctypes.CDLL(str(library))
     for name, (result, parameters) in prototypes().items():
         function = getattr(loaded, name)

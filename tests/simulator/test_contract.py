@@ -240,8 +240,8 @@ def test_a_tensor_without_its_dimensions_is_not_made(acl: Acl, missing: str) -> 
 
 def test_what_a_tensor_was_made_of_can_be_asked(acl: Acl, tensors: Tensors) -> None:
     tensor = tensors([3, 4], 11, strides=[1, 3], offset=2, storage=[20], form=1)
-    libc_free = ctypes.CDLL(None).free
-    libc_free.argtypes = [ctypes.c_void_p]
+    delete_array = acl.library._ZdaPv  # CANN's arrays come from new[]
+    delete_array.argtypes = [ctypes.c_void_p]
     for name, expected in [
         ("aclGetViewShape", [3, 4]),
         ("aclGetViewStrides", [1, 3]),
@@ -250,7 +250,7 @@ def test_what_a_tensor_was_made_of_can_be_asked(acl: Acl, tensors: Tensors) -> N
         values, count = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64()
         acl.ok(name, tensor, address_of(values), address_of(count))
         assert values[: count.value] == expected
-        libc_free(values)
+        delete_array(values)
     assert acl.asked("aclGetViewOffset", ctypes.c_int64, tensor) == 2
     assert acl.asked("aclGetDataType", ctypes.c_int, tensor) == 11
     assert acl.asked("aclGetFormat", ctypes.c_int, tensor) == 1

@@ -97,7 +97,8 @@ print([acl.aclrtSetDevice(i) for i in range(4)], acl.message())
         ("4", "0,1,2,3", 4),
         ("4", "1, 2,3", 1),  # what follows a character that is no digit is not read
         ("4", "1,3,8", 2),  # nor what follows a device that does not exist
-        ("4", "2x,3", 0),
+        ("4", "2x,3", 1),
+        ("4", "x,3", 0),
         ("4", "9", 0),
         ("4", "", 0),
         ("4", "3,1", 0),  # descending
@@ -229,6 +230,31 @@ def test_every_instruction_set_computes_the_same(child: Child, isa: str) -> None
                     assert kernel.run(acl, dy, y, out) == 0
                     expected = oracle.sigmoid_backward(dy, y, target)
                     assert (oracle.bits(out) == oracle.bits(expected)).all(), (of_dy, of_y, target)
+        """,
+        ASCEND_SIM_ISA=isa,
+    )
+
+
+@pytest.mark.parametrize("isa", ["portable", "avx2", "avx512"])
+def test_large_tensors_are_computed_as_small_ones_wherever_they_begin(child: Child, isa: str) -> None:
+    child(
+        """
+        import numpy as np
+        from simulator import kernel, oracle
+        acl.start()
+        for dtype in (oracle.F32, oracle.F16, oracle.BF16, oracle.F64):
+            size = (64 << 20) // (3 * dtype.itemsize) + 4001
+            rng = np.random.default_rng(0)
+            dy, y = (rng.standard_normal(size, np.float32).astype(dtype) for _ in range(2))
+            whole, parts = np.zeros(size + 1, dtype)[1:], np.zeros(size, dtype)
+            assert kernel.run(acl, dy, y, whole) == 0
+            for begin in range(0, size, 1 << 18):
+                part = slice(begin, begin + (1 << 18))
+                assert kernel.run(acl, dy[part], y[part], parts[part]) == 0
+            assert (oracle.bits(whole) == oracle.bits(parts)).all(), dtype
+            ends = np.r_[0:99, size - 99 : size]
+            expected = oracle.sigmoid_backward(dy[ends], y[ends], dtype)
+            assert (oracle.bits(whole)[ends] == oracle.bits(expected)).all(), dtype
         """,
         ASCEND_SIM_ISA=isa,
     )

@@ -21,6 +21,13 @@ def test_equal_arrays_have_no_error() -> None:
     assert comparison.max_abs_error == comparison.max_rel_error == 0.0
 
 
+def test_text_is_equal_or_not_and_named_as_onnx_does() -> None:
+    text = np.array(["a", ""], object)
+    assert one(text, text.copy()).ok
+    comparison = one(text, np.array(["a", "b"], object))
+    assert (comparison.ok, comparison.dtype, comparison.note) == (False, "string", "values differ")
+
+
 def test_errors_are_measured_against_the_reference() -> None:
     comparison = one(np.array([2.0, 4.0]), np.array([2.5, 3.0]))
     assert not comparison.ok

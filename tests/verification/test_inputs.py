@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,13 @@ def test_symbolic_dimensions_take_the_given_size_and_agree_between_inputs() -> N
     arrays = random_inputs(declared, dims={"N": 7})
     assert arrays["a"].shape == (7, 3)
     assert arrays["b"].shape == (7, 4, 4)
+
+
+def test_sizes_beyond_memory_are_told_of_the_input() -> None:
+    declared = [Declared("a", "tensor(float)", ["N", "N"])]
+    for size in (2**31, 2**62):
+        with pytest.raises(BackendError, match=r"input a of shape \[\d+, \d+\] does not fit into memory"):
+            random_inputs(declared, dims={"N": size})
 
 
 def test_a_dimension_that_no_input_has_is_refused_by_name() -> None:
@@ -82,14 +90,14 @@ def test_a_file_gives_its_arrays_by_name(tmp_path: Path) -> None:
 
 def test_missing_and_unknown_arrays_are_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", z=np.zeros(1))
-    with pytest.raises(ModelError, match="lacks x and has unknown z; the model's inputs are x"):
+    with pytest.raises(ModelError, match="in.npz: lacks x and has unknown z; the model's inputs are x"):
         load_inputs(tmp_path / "in.npz", [Declared("x", "tensor(float)", [1])])
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 broken"])
 def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "in.npz").write_bytes(content)
-    with pytest.raises(ModelError, match="in.npz is not an .npz file") as caught:
+    with pytest.raises(ModelError, match="in.npz: is not an .npz file") as caught:
         load_inputs(tmp_path / "in.npz", [])
     assert "\n" not in str(caught.value)
 
@@ -103,8 +111,13 @@ def test_a_single_array_or_a_pickle_is_refused(tmp_path: Path) -> None:
         load_inputs(tmp_path / "objects.npz", [Declared("x", "tensor(float)", [1])])
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="gone.npz does not exist"):
+def test_a_missing_file_or_what_is_no_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is a folder, not an .npz file"):
+        load_inputs(tmp_path, [])
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelError, match="pipe: is not a regular file"):
+        load_inputs(tmp_path / "pipe", [])
+    with pytest.raises(ModelError, match="gone.npz: cannot be read: no such file"):
         load_inputs(tmp_path / "gone.npz", [])
 
 

@@ -7,6 +7,7 @@
 
 #include "dispatch/host_call.h"
 #include "ort/custom_op/shape_inference.h"
+#include "ort/simulator_notice.h"
 #include "ort/tensors.h"
 
 namespace onnx_ascend::ort {
@@ -95,6 +96,14 @@ std::string node_name(const Ort& ort, const OrtKernelInfo* info) {
     return "?";
 }
 
+// The log of the session that the node is in; registering the library gives none.
+const OrtLogger* logger_of(const Ort& ort, const OrtKernelInfo* info) {
+    const OrtLogger* logger = nullptr;
+    OrtStatus* status = ort.api().KernelInfo_GetLogger(info, &logger);
+    if (status != nullptr) ort.api().ReleaseStatus(status);
+    return logger;
+}
+
 OrtCustomOpDomain* make_domain(const Ort& ort) {
     OrtCustomOpDomain* domain = nullptr;
     ort.check(ort.api().CreateCustomOpDomain(kDomain, &domain));
@@ -151,8 +160,10 @@ CustomOp::CustomOp(const Ort& ort, const Kernel& kernel, DType dtype)
     CreateKernelV2 = [](const OrtCustomOp* op, const OrtApi*, const OrtKernelInfo* info, void** out) {
         *out = nullptr;
         const CustomOp& me = self(op);
-        return me.ort_.guarded(
-            [&] { *out = new CustomKernel(me.ort_, me.kernel_, me.dtype_, node_name(me.ort_, info)); });
+        return me.ort_.guarded([&] {
+            *out = new CustomKernel(me.ort_, me.kernel_, me.dtype_, node_name(me.ort_, info));
+            log_simulator_notice(me.ort_, logger_of(me.ort_, info));
+        });
     };
     KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {
         return static_cast<const CustomKernel*>(kernel)->compute(context);
