@@ -4,7 +4,8 @@ from onnx_ascend_ext.graph.collection import paused_collection
 from onnx_ascend_ext.graph.constants import SCALAR, Constants, Extent, ShapeOf, UniformConstant
 from onnx_ascend_ext.graph.index import ModelIndex, attributes_of, function_scope, opset_versions
 from onnx_ascend_ext.graph.scope import Scope, node_label
-from onnx_ascend_ext.graph.types import Dim, Shape, Types, broadcast
+from onnx_ascend_ext.graph.types import Types
+from onnx_ascend_ext.graph.view_shapes import Dim, Shape, broadcast
 
 __all__ = [
     "SCALAR",

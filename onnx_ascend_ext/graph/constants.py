@@ -17,6 +17,7 @@ from onnx_ascend_ext.graph.tensors import (
     is_external,
     uniform_value,
 )
+from onnx_ascend_ext.graph.view_shapes import view_shape
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -222,20 +223,16 @@ class Constants:
         return replace(constant, extent=self._viewed(scope, index, constant.extent))
 
     def _viewed(self, scope: Scope, index: int, extent: Extent) -> Extent:
-        own: Extent = frozenset({ShapeOf(scope, scope.outputs[index][0])})
-        op_type, inputs = scope.op_types[index], scope.inputs[index]
-        if op_type == "Reshape" and len(inputs) > 1:
-            return self._target(scope, index, inputs[1])
-        if len(extent) > 1 or any(isinstance(term, ShapeOf) for term in extent):
-            return own
-        dims = next(iter(extent), ())
-        if op_type == "Unsqueeze" and all(dim == 1 for dim in dims):
-            axes = self.axes(scope, index)
-            return own if axes is None else frozenset({(1,) * (len(dims) + len(axes))})
-        if op_type == "Squeeze" and all(dim == 1 for dim in dims):
-            axes = self.axes(scope, index)
-            return SCALAR if axes is None and len(inputs) < 2 else own
-        return own
+        terms = list(extent) or [()]
+        known = terms[0] if len(terms) == 1 and not isinstance(terms[0], ShapeOf) else None
+        shape = view_shape(self, scope, index, known)
+        if shape is not None:
+            dims = tuple([dim for dim in shape if isinstance(dim, int)])
+            if len(dims) == len(shape):
+                return _extent(dims)
+        if scope.op_types[index] == "Reshape" and len(scope.inputs[index]) > 1:
+            return self._target(scope, index, scope.inputs[index][1])
+        return frozenset({ShapeOf(scope, scope.outputs[index][0])})
 
     def axes(self, scope: Scope, index: int) -> tuple[int, ...] | None:
         """The axes of an Unsqueeze or Squeeze, an attribute before opset 13 and an input since, or None."""

@@ -33,6 +33,10 @@ _NUMPY_TYPES: dict[int, Any] = {
     TensorProto.BOOL: np.bool_,
 }
 
+# TensorProto.FLOAT8E8M0, which onnx has since 1.19 and ml_dtypes since 0.5; its numbers by bit pattern.
+_FLOAT8E8M0 = 24
+_POWERS_OF_TWO = np.append(np.ldexp(1.0, np.arange(255) - 127), np.nan)
+
 FLOAT_TYPES = frozenset(
     {
         TensorProto.FLOAT,
@@ -83,6 +87,7 @@ _STORAGE: dict[int, tuple[str, Any]] = {
     TensorProto.FLOAT8E4M3FNUZ: ("int32_data", np.uint8),
     TensorProto.FLOAT8E5M2: ("int32_data", np.uint8),
     TensorProto.FLOAT8E5M2FNUZ: ("int32_data", np.uint8),
+    _FLOAT8E8M0: ("int32_data", np.uint8),
 }
 
 
@@ -107,26 +112,30 @@ def elements(tensor: TensorProto) -> npt.NDArray[Any] | None:
     External tensors, strings, packed types and tensors whose field does not hold as many elements as
     `dims` says are not decoded. Reference: `onnx.proto`, message TensorProto.
     """
-    kind = _NUMPY_TYPES.get(tensor.data_type)
+    is_power = tensor.data_type == _FLOAT8E8M0
+    kind = np.uint8 if is_power else _NUMPY_TYPES.get(tensor.data_type)
     if kind is None or is_external(tensor):
         return None
     count = prod(tensor.dims)
+    found: npt.NDArray[Any]
+    field, pattern = _STORAGE.get(tensor.data_type, ("int32_data", None))
+    stored = getattr(tensor, field)
     if tensor.raw_data:
         width = np.dtype(kind).itemsize
         if len(tensor.raw_data) != count * width:
             return None
-        return np.frombuffer(tensor.raw_data, dtype=np.dtype(kind).newbyteorder("<"))
-    field, pattern = _STORAGE.get(tensor.data_type, ("int32_data", None))
-    stored = getattr(tensor, field)
-    if len(stored) != count:
-        # Some writers put float16 and bfloat16 into float_data as plain numbers.
-        if pattern is None or len(tensor.float_data) != count:
-            return None
-        return np.array(tensor.float_data, dtype=np.float32).astype(kind)
-    if pattern is None:
-        return np.array(stored, dtype=kind)
-    decoded: npt.NDArray[Any] = np.array(stored, dtype=np.int64).astype(pattern).view(kind)
-    return decoded
+        found = np.frombuffer(tensor.raw_data, dtype=np.dtype(kind).newbyteorder("<"))
+    elif len(stored) == count:
+        if pattern is None:
+            return np.array(stored, dtype=kind)
+        found = np.array(stored, dtype=np.int64).astype(pattern).view(kind)
+    elif pattern is not None and len(tensor.float_data) == count:
+        # Some writers put small floats into float_data as plain numbers.
+        numbers = np.array(tensor.float_data, dtype=np.float32)
+        return numbers if is_power else numbers.astype(kind)
+    else:
+        return None
+    return _POWERS_OF_TWO[found] if is_power else found
 
 
 def uniform_value(tensor: TensorProto) -> int | Fraction | None:

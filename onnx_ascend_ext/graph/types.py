@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
 from onnx_ascend_ext.graph.constants import Constants, ShapeOf
 from onnx_ascend_ext.graph.index import attributes_of
 from onnx_ascend_ext.graph.operators import BROADCAST, ELEMENTWISE, REDUCTIONS, SAME_RANK, SAME_TYPE, VIEWS
+from onnx_ascend_ext.graph.view_shapes import broadcast, view_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from onnx import TypeProto
 
     from onnx_ascend_ext.graph.index import ModelIndex
     from onnx_ascend_ext.graph.scope import Scope
-
-Dim: TypeAlias = "int | str | None"
-"""A dimension: its size, the name of a symbolic one, or None where nothing is known."""
-
-Shape: TypeAlias = "tuple[Dim, ...]"
+    from onnx_ascend_ext.graph.view_shapes import Shape
 
 
 class Types:
@@ -148,7 +143,7 @@ class Types:
         if not shapes or shapes[0] is None:
             if op_type == "Gemm":
                 return (None, None)
-            return self._view_shape(scope, index, None) if op_type in VIEWS else None
+            return view_shape(self._constants, scope, index, None) if op_type in VIEWS else None
         shape = shapes[0]
         if op_type in ELEMENTWISE:
             return shape
@@ -162,7 +157,7 @@ class Types:
             attribute = attributes_of(scope, index).get("keepdims")
             kept = attribute is None or attribute.i == 1
             return (None,) * len(shape) if kept else None
-        return self._view_shape(scope, index, shape) if op_type in VIEWS else None
+        return view_shape(self._constants, scope, index, shape) if op_type in VIEWS else None
 
     def _constant_shape(self, scope: Scope, index: int, name: str) -> Shape | None:
         attribute = attributes_of(scope, index).get("value")
@@ -181,58 +176,6 @@ class Types:
         rows = a[1 if turned_a else 0] if len(a) == 2 else None
         columns = b[0 if turned_b else 1] if b is not None and len(b) == 2 else None
         return rows, columns
-
-    def _view_shape(self, scope: Scope, index: int, shape: Shape | None) -> Shape | None:
-        op_type, inputs = scope.op_types[index], scope.inputs[index]
-        if op_type == "Flatten":
-            return (None, None)
-        if op_type == "Reshape":
-            dims = self._constants.integers(scope, inputs[1]) if len(inputs) > 1 else None
-            return None if dims is None else tuple(dim if dim > 0 else None for dim in dims)
-        if op_type == "Expand":
-            dims = self._constants.integers(scope, inputs[1]) if len(inputs) > 1 else None
-            if dims is None or shape is None:
-                return None
-            return broadcast([shape, dims])
-        if shape is None:
-            return None
-        if op_type == "Transpose":
-            attribute = attributes_of(scope, index).get("perm")
-            order: Sequence[int] = attribute.ints if attribute is not None else range(len(shape))[::-1]
-            if sorted(order) != list(range(len(shape))):
-                return None
-            return tuple(shape[axis] for axis in order)
-        axes = self._constants.axes(scope, index)
-        if axes is None:
-            return None
-        if op_type == "Squeeze":
-            dropped = {axis % len(shape) for axis in axes if -len(shape) <= axis < len(shape)}
-            return tuple(dim for axis, dim in enumerate(shape) if axis not in dropped)
-        rank = len(shape) + len(axes)
-        added = {axis + rank if axis < 0 else axis for axis in axes}
-        rest = iter(shape)
-        return tuple(1 if axis in added else next(rest, None) for axis in range(rank))
-
-
-def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """The shape that some shapes broadcast to, or None when a rank is not known."""
-    known: list[Shape] = []
-    for shape in shapes:
-        if shape is None:
-            return None
-        known.append(shape)
-    rank = max(map(len, known), default=0)
-    result: list[Dim] = []
-    for axis in range(-rank, 0):
-        dims = {shape[axis] for shape in known if len(shape) >= -axis} - {1}
-        fixed = [dim for dim in dims if isinstance(dim, int)]
-        if not dims:
-            result.append(1)
-        elif fixed:
-            result.append(fixed[0])
-        else:
-            result.append(dims.pop() if len(dims) == 1 else None)
-    return tuple(result)
 
 
 def _matmul_shape(a: Shape, b: Shape | None) -> Shape | None:

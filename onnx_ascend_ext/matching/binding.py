@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
@@ -12,7 +12,8 @@ from onnx_ascend_ext.algebra import Form, TooLargeError, quotient
 from onnx_ascend_ext.graph import ShapeOf
 from onnx_ascend_ext.graph.operators import VIEWS
 from onnx_ascend_ext.graph.tensors import FLOAT_TYPES, widens
-from onnx_ascend_ext.matching.region import Region, region
+from onnx_ascend_ext.matching.bound import Bound, Operand, Split
+from onnx_ascend_ext.matching.region import MAX_NODES, region
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.algebra import Rational
     from onnx_ascend_ext.graph import Extent, Scope
     from onnx_ascend_ext.matching.pattern import Pattern
+    from onnx_ascend_ext.matching.region import Region
     from onnx_ascend_ext.matching.valuation import Valuation
 
 # A match must make the graph smaller by this many nodes, so that it is worth rounding differently.
@@ -35,63 +37,6 @@ _SCALE_BITS_OF_SMALL_TYPES = 7
 _NARROW = FLOAT_TYPES - {TensorProto.FLOAT, TensorProto.DOUBLE}
 
 
-class Operand(NamedTuple):
-    """A value for an input of a kernel; `views` and `activated` are those of `Site`."""
-
-    scope: Scope
-    name: str
-    views: tuple[int, ...] = ()
-    activated: bool = False
-
-    @property
-    def key(self) -> tuple[Scope, str]:
-        """Where the value lies."""
-        return self.scope, self.name
-
-
-class Split(NamedTuple):
-    """A gradient, and what the kernel's result is still multiplied with."""
-
-    gradient: Operand
-    factors: tuple[Operand, ...]
-    scale: Rational
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A match whose operands are bound.
-
-    Attributes:
-        pattern: the kernel's pattern.
-        scope: where it lies.
-        root: index of the node that is replaced.
-        gradient: the kernel's gradient operand.
-        activation: the kernel's activation operand.
-        factors: what the result is multiplied with.
-        scale: constant that the result is multiplied with.
-        region: the nodes between operands and root.
-        proven: whether the activation is a Sigmoid.
-        constant_gradient: whether the gradient is a constant.
-    """
-
-    pattern: Pattern
-    scope: Scope
-    root: int
-    gradient: Operand
-    activation: Operand
-    factors: tuple[Operand, ...]
-    scale: Rational
-    region: Region
-    proven: bool
-    constant_gradient: bool = False
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        """The operands in the order of the kernel's inputs."""
-        pair = {self.pattern.gradient: self.gradient, self.pattern.activation: self.activation}
-        return tuple(pair[position] for position in sorted(pair))
-
-
 class Binder:
     """Finds values by their forms and checks what a replacement would change.
 
@@ -103,26 +48,44 @@ class Binder:
         self._proving = proving
 
     def operands(self, scope: Scope, root: int, form: Form) -> list[Operand]:
-        """The values of a form that can be used at a root, or one that views make out of such a value."""
+        """The values of a form that can be used at a root, or one that views make out of such a value.
+
+        Behind too many views nothing is looked for any more: `bind` refuses what is found there.
+        """
         valuation = self._valuation
-        entries = valuation.existing.get(form, [])
+        views: list[int] = []
+        while True:
+            found = self._existing(scope, root, form)
+            if found or form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
+                break
+            atom = form.factors[0][0]
+            view = valuation.views.get(atom)
+            if view is None or view.scope is not scope:
+                found = self._activated(scope, root, atom)
+                break
+            views.append(view.node)
+            if len(views) > MAX_NODES:
+                found = [Operand(scope, scope.inputs[view.node][0])]
+                break
+            form = Form(1, ((view.inner, 1),))
+        if not views:
+            return found
+        chain = tuple(reversed(views))
+        return [operand._replace(views=chain) for operand in found]
+
+    def _existing(self, scope: Scope, root: int, form: Form) -> list[Operand]:
+        """The values of a form that can be used at a root."""
+        entries = self._valuation.existing.get(form, [])
         if len(entries) > 2 * _MAX_ENTRIES:
             # The first one is the plainest, the last one is the nearest.
             entries = entries[:_MAX_ENTRIES] + entries[-_MAX_ENTRIES:]
         found = [Operand(*entry) for entry in entries if self._is_visible(scope, root, *entry)]
-        if len(found) > 1:
-            return self._by_type(scope, root, found)
-        if found or form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
-            return found
-        atom = form.factors[0][0]
-        view = valuation.views.get(atom)
-        if view is not None and view.scope is scope:
-            return [
-                operand._replace(views=(*operand.views, view.node))
-                for operand in self.operands(scope, root, Form(1, ((view.inner, 1),)))
-            ]
-        argument = valuation.sigmoids.get(atom)
-        if argument is None or argument.negative or not valuation.rules.relaxed:
+        return self._by_type(scope, root, found) if len(found) > 1 else found
+
+    def _activated(self, scope: Scope, root: int, atom: int) -> list[Operand]:
+        """The argument of a Sigmoid that is computed nowhere."""
+        argument = self._valuation.sigmoids.get(atom)
+        if argument is None or argument.negative or not self._valuation.rules.relaxed:
             return []
         if not self._is_visible(scope, root, argument.scope, argument.name):
             return []
@@ -225,7 +188,9 @@ class Binder:
         operands = (gradient, activation, *factors)
         bounds = {operand.key for operand in operands}
         found = region(valuation, scope, root, bounds)
-        if found is None or (closed and not self._is_closed(found, operands)):
+        if found is None or any(len(operand.views) > MAX_NODES for operand in operands):
+            return f"more than {MAX_NODES} nodes lie between it and its operands"
+        if closed and not self._is_closed(found, operands):
             return None
         if self._proving:
             typed = self._typed(scope, root, operands, found)

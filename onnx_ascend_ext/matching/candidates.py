@@ -85,7 +85,10 @@ class Candidates:
     def of_divisors(self, form: Form) -> list[Candidate]:
         """Existing activations that are made of sums, and whose whole slopes a form contains."""
         powers = [(base, exponent) for base, exponent in form.factors if base & 1 and exponent > 0]
-        if not powers or len(powers) > _MAX_SUMS or prod(e + 1 for _, e in powers) > _MAX_DIVISORS:
+        # One sum belongs to the activation and another one to the rest of its slope.
+        if sum(exponent for _, exponent in powers) < 2 or len(powers) > _MAX_SUMS:
+            return []
+        if prod(exponent + 1 for _, exponent in powers) > _MAX_DIVISORS:
             return []
         found: list[Candidate] = []
         scales = self._valuation.scales

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from onnx_ascend_ext.catalog import Kernel
     from onnx_ascend_ext.graph import ModelIndex, Scope
-    from onnx_ascend_ext.matching.binding import Bound
+    from onnx_ascend_ext.matching.bound import Bound
     from onnx_ascend_ext.matching.structures import Plain
 
     _Sites = dict[Scope, dict[int, Site]]
@@ -251,4 +251,5 @@ def _site(bound: Bound) -> Site:
         views=views if any(views) else (),
         activated=activated if any(activated) else (),
         captured=tuple(outer),
+        deferred=bound.deferred,
     )

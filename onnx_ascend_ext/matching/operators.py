@@ -70,7 +70,7 @@ class Operators:
         op_type, inputs = scope.op_types[index], scope.inputs[index]
         if op_type == "Mul":
             form = ring.multiply(forms[inputs[0]], forms[inputs[1]])
-            if not form.scale:
+            if not form.scale and any(forms[name].factors for name in inputs):
                 form = self._times_zero(scope, inputs, forms)
         elif op_type in ADDITIVE:
             total = self._sum(op_type, [forms[source] for source in inputs])

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.graph import Scope
     from onnx_ascend_ext.matching.valuation import Valuation
 
-# No gradient is spelled with more nodes than this.
-_MAX_NODES = 64
+MAX_NODES = 64
+"""No gradient is spelled with more nodes than this."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ def region(
     while pending:
         current, index = pending.pop()
         found.nodes.append((current, index))
-        if len(found.nodes) > _MAX_NODES:
+        if len(found.nodes) > MAX_NODES:
             return None
         op_type = current.op_types[index]
         if op_type == "Cast":

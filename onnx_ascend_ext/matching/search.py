@@ -10,7 +10,7 @@ from onnx_ascend_ext.matching.binding import Binder
 from onnx_ascend_ext.matching.bound import Operand, Split
 from onnx_ascend_ext.matching.cancellations import Cancellations
 from onnx_ascend_ext.matching.candidates import Candidate, Candidates
-from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS
+from onnx_ascend_ext.matching.operators import ADDITIVE, ARITHMETIC, CONSTANTS, FUNCTIONS, QUOTIENTS
 from onnx_ascend_ext.matching.proofs import Proofs
 from onnx_ascend_ext.matching.structures import Plain, Structures
 
@@ -56,7 +56,8 @@ class Search:
         self._live: dict[Scope, set[str]] = {}
         self._complete: set[Scope] = set()
         self._scaled: set[str] = set()
-        self._exponentials: set[str] = set()
+        # How many Exp are terms of a sum that is made of them; 0 for an Exp itself.
+        self._exponentials: dict[str, int] = {}
         self._proofs = Proofs(valuation.ring, patterns) if proving else None
 
     def scan(self, scope: Scope) -> Outcome:
@@ -119,7 +120,7 @@ class Search:
         op_types, domains, inputs, outputs = scope.op_types, scope.domains, scope.inputs, scope.outputs
         relaxed = self._valuation.rules.relaxed
         is_sigmoid_of_negative = self._valuation.is_sigmoid_of_negative
-        exponentials = self._exponentials
+        exponentials = self._exponentials.keys()
         terms = _Terms(scope, self._valuation.constants)
         visited = [index for index in scope.order() if op_types[index] in _VISITED]
         for index, op_type in zip(visited, [op_types[index] for index in visited], strict=True):
@@ -132,7 +133,7 @@ class Search:
                 ):
                     continue
             elif op_type == "Exp":
-                exponentials.update(outputs[index])
+                self._exponentials.update(dict.fromkeys(outputs[index], 0))
                 if not relaxed:
                     continue
             else:
@@ -145,12 +146,17 @@ class Search:
                 yield index
 
     def _follow_exponential(self, scope: Scope, index: int) -> None:
-        """Note whether an Exp is a factor of a product, where it may stand for `1 - y`."""
+        """Note whether an Exp, or a sum of several, is a factor of a product that may stand for `1 - y`."""
         op_type, inputs = scope.op_types[index], scope.inputs[index]
+        counts = [self._exponentials[name] for name in inputs if name in self._exponentials]
         if op_type in ("Mul", "Div"):
-            self._valuation.doubtful = True
-        elif op_type not in ADDITIVE or self._valuation.form(scope, inputs[0]) == ZERO:
-            self._exponentials.update(scope.outputs[index])
+            self._valuation.doubtful |= counts != [1]
+            return
+        if op_type in QUOTIENTS and counts == [1]:
+            return  # a sigmoid
+        is_sum = op_type in ADDITIVE and self._valuation.form(scope, inputs[0]) != ZERO
+        count = sum(max(1, count) for count in counts) if is_sum else max(counts)
+        self._exponentials.update(dict.fromkeys(scope.outputs[index], count))
 
     def _note_constant_factor(self, scope: Scope, index: int, name: str) -> None:
         """Remember values that a constant was multiplied into: only those may have it as their gradient."""

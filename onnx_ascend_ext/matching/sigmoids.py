@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnx_ascend_ext.algebra import UNIT, Form, monomial
-from onnx_ascend_ext.matching.store import RELAXED_HINT, Argument
+from onnx_ascend_ext.matching.arguments import Arguments
+from onnx_ascend_ext.matching.store import RELAXED_HINT
 
 if TYPE_CHECKING:
     from onnx_ascend_ext.graph import Scope
-    from onnx_ascend_ext.matching.store import FormStore
-
-NEGATING = frozenset({"Neg", "Sub", "Mul", "Div", "Identity"})
-"""Operators that may make the negative of one of their operands."""
-
-_MAX_STEPS = 64
+    from onnx_ascend_ext.matching.store import Argument, FormStore
 
 
 class Sigmoids:
@@ -26,6 +22,7 @@ class Sigmoids:
 
     def __init__(self, store: FormStore) -> None:
         self._store = store
+        self._arguments = Arguments(store)
         self._sigmoid_atoms: dict[Argument, int] = {}
         self._exp_atoms: dict[Argument, int] = {}
         self._exponents: dict[int, Argument] = {}
@@ -38,17 +35,17 @@ class Sigmoids:
 
     def applied(self, scope: Scope, index: int) -> Form:
         """The form of a Sigmoid or Exp node."""
-        argument = self._argument(scope, scope.inputs[index][0])
+        argument = self._arguments.of(scope, scope.inputs[index][0])
         if scope.op_types[index] == "Exp":
             return self._exp(scope, scope.outputs[index][0], argument)
         return self._sigmoid(scope, scope.outputs[index][0], argument)
 
     def is_of_negative(self, scope: Scope, index: int) -> bool:
         """Whether a Sigmoid node is applied to the negative of a value, so that it is some `1 - y`."""
-        source = scope.producer.get(scope.inputs[index][0]) if scope.inputs[index] else None
-        if source is None or scope.op_types[source] not in NEGATING:
+        inputs = scope.inputs[index]
+        if not inputs or not self._arguments.may_be_negative(scope, inputs[0]):
             return False
-        return self._argument(scope, scope.inputs[index][0]).negative
+        return self._arguments.of(scope, inputs[0]).negative
 
     def called(self, scope: Scope, index: int, function: Scope) -> Form | None:
         """The form of a call of a model-local function, when that is a sigmoid of one of its inputs."""
@@ -60,7 +57,7 @@ class Sigmoids:
         position = formals.index(argument.name) if argument.name in formals else len(inputs)
         if position >= len(inputs) or not inputs[position]:
             return None
-        passed = self._argument(scope, inputs[position])
+        passed = self._arguments.of(scope, inputs[position])
         if argument.negative:
             passed = passed.negated()
         return self._sigmoid(scope, scope.outputs[index][0], passed)
@@ -90,40 +87,12 @@ class Sigmoids:
         ((atom, _),) = self._of(argument).factors
         powers[atom] = powers.get(atom, 0) + exponent
 
-    def _argument(self, scope: Scope, name: str) -> Argument:
-        """The argument that a name stands for."""
-        negative = False
-        for _ in range(_MAX_STEPS):
-            scope = self._store.owner(scope, name)
-            index = scope.producer.get(name)
-            if index is None or scope.op_types[index] not in NEGATING or scope.domains[index]:
-                break
-            op_type, inputs = scope.op_types[index], scope.inputs[index]
-            if len(inputs) != (1 if op_type in ("Identity", "Neg") else 2):
-                break
-            if op_type == "Identity":
-                name = inputs[0]
-            elif op_type == "Neg":
-                negative, name = not negative, inputs[0]
-            elif (op_type == "Sub" and self._is_constant(scope, inputs[0], 0)) or (
-                op_type == "Mul" and self._is_constant(scope, inputs[0], -1)
-            ):
-                negative, name = not negative, inputs[1]
-            elif op_type in ("Mul", "Div") and self._is_constant(scope, inputs[1], -1):
-                negative, name = not negative, inputs[0]
-            else:
-                break
-        return Argument(scope, name, negative)
-
-    def _is_constant(self, scope: Scope, name: str, value: int) -> bool:
-        constant = self._store.constants.uniform(self._store.owner(scope, name), name)
-        return constant is not None and not constant.variable and constant.value == value
-
     def _of(self, argument: Argument) -> Form:
         atom = self._sigmoid_atoms.get(argument)
         if atom is None:
             atom = self._sigmoid_atoms[argument] = self._store.ring.atom()
             self._store.sigmoids[atom] = argument
+            self._store.doubtful |= argument.negated() in self._sigmoid_atoms
         return Form(1, ((atom, 1),))
 
     def _sigmoid(self, scope: Scope, name: str, argument: Argument) -> Form:

@@ -36,6 +36,8 @@ class Site:
             gradients that are computed from `exp` without their sigmoid being computed anywhere. An empty
             tuple, as for `views`, means that no operand is.
         captured: nodes of enclosing scopes that the match covers as well, as (scope, index).
+        deferred: whether `result` was taken for what the model computes it from, and not for a value of its
+            own, when the rest of the model was searched.
     """
 
     match: Match
@@ -49,3 +51,4 @@ class Site:
     views: tuple[tuple[int, ...], ...] = ()
     activated: tuple[bool, ...] = ()
     captured: tuple[tuple[Scope, int], ...] = ()
+    deferred: bool = False

@@ -8,7 +8,6 @@ from onnx_ascend_ext.graph.constants import FOLLOWED
 from onnx_ascend_ext.graph.tensors import FLOAT_TYPES
 from onnx_ascend_ext.matching.operators import ARITHMETIC, CONSTANTS, FUNCTIONS, near_integer
 from onnx_ascend_ext.matching.proofs import MAX_LEAVES, Proof
-from onnx_ascend_ext.matching.sigmoids import NEGATING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -250,9 +249,9 @@ class Structures:
         if op_type in ARITHMETIC:
             return _COMPUTED
         if op_type in FUNCTIONS:
-            source = scope.producer.get(scope.inputs[index][0]) if scope.inputs[index] else None
-            negative = source is not None and scope.op_types[source] in NEGATING
-            return _OTHER if op_type == "Exp" or negative else _SIGMOID
+            if op_type == "Exp" or self._valuation.is_sigmoid_of_negative(scope, index):
+                return _OTHER
+            return _SIGMOID
         return _OTHER
 
     def _constant_kind(self, name: str) -> Kind | None:

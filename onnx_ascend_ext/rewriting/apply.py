@@ -10,7 +10,7 @@ import onnx
 
 from onnx_ascend_ext.graph import ModelIndex, Scope
 from onnx_ascend_ext.matching import Site
-from onnx_ascend_ext.matching.operators import OPERANDS
+from onnx_ascend_ext.matching.operators import ARITHMETIC, OPERANDS
 from onnx_ascend_ext.rewriting.field_edits import edit_nodes, remove_where
 from onnx_ascend_ext.rewriting.functions import add_functions
 from onnx_ascend_ext.rewriting.liveness import Liveness
@@ -28,9 +28,9 @@ class Applied:
 
     Attributes:
         warnings: what a user should know about the result, one line each.
-        may_match_again: whether arithmetic that a match covers is still there, since something else uses it.
-            It may be part of another gradient, in which the values that are computed by kernels now are
-            operands.
+        may_match_again: whether there is arithmetic left that may be part of another gradient in which the
+            values that are computed by kernels now are operands: nodes that a match covers, since something
+            else uses them, or that compute with the result of a match that was deferred.
     """
 
     warnings: tuple[str, ...] = ()
@@ -67,7 +67,10 @@ def apply(planned: Plan, index: ModelIndex) -> Applied:
         if outermost.kind == "function":
             import_kernels(outermost.container)
     warnings = add_functions(model, planned.functions.values())
-    return Applied(tuple(warnings), _leaves_arithmetic(planned, liveness, by_scope))
+    again = _leaves_arithmetic(planned, liveness, by_scope) or _feeds_arithmetic(
+        index, planned, liveness, by_scope
+    )
+    return Applied(tuple(warnings), again)
 
 
 def _leaves_arithmetic(
@@ -82,6 +85,20 @@ def _leaves_arithmetic(
         scope.op_types[node] in _ARITHMETIC
         for scope, nodes in covered.items()
         for node in nodes - liveness.dead_nodes[scope] - replaced.get(scope, {}).keys()
+    )
+
+
+def _feeds_arithmetic(
+    index: ModelIndex, planned: Plan, liveness: Liveness, replaced: Mapping[Scope, Mapping[int, object]]
+) -> bool:
+    deferred = {site.result for site, _ in planned.sites if site.deferred}
+    return bool(deferred) and any(
+        op_type in ARITHMETIC
+        and not deferred.isdisjoint(inputs)
+        and node not in liveness.dead_nodes[scope]
+        and node not in replaced.get(scope, {})
+        for scope in index.scopes
+        for node, (op_type, inputs) in enumerate(zip(scope.op_types, scope.inputs, strict=True))
     )
 
 

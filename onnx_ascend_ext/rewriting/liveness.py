@@ -35,6 +35,7 @@ class Liveness:
         self._variable = index.variable
         self._reads = reads
         self._uses = _Uses()
+        self._staying: dict[Scope, frozenset[int]] = {}
         for scope in index.scopes:
             if scope.kind == "training":
                 self._gain(index.main, scope.captures)
@@ -95,12 +96,15 @@ class Liveness:
         if released and scope.parent is not None:
             self._lose(scope.parent, released)
 
-    def _staying_nodes(self, scope: Scope) -> set[int]:
+    def _staying_nodes(self, scope: Scope) -> frozenset[int]:
         """The nodes of a scope that stay even where nothing uses them."""
-        staying = {body.owner for body in scope.bodies}
-        if any(scope.domains):
-            staying.update(node for node, domain in enumerate(scope.domains) if domain)
-        return staying - self._reads.get(scope, {}).keys()
+        staying = self._staying.get(scope)
+        if staying is None:
+            nodes = {body.owner for body in scope.bodies}
+            if any(scope.domains):
+                nodes.update(node for node, domain in enumerate(scope.domains) if domain)
+            staying = self._staying[scope] = frozenset(nodes - self._reads.get(scope, {}).keys())
+        return staying
 
 
 class _Uses(dict[Scope, dict[str, int]]):

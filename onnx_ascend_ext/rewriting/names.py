@@ -16,29 +16,38 @@ class FreshNames:
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._model = model
-        self._values: set[str] | None = None
-        self._nodes: set[str] | None = None
+        self._values: _Names | None = None
+        self._nodes: _Names | None = None
 
     def value(self, wish: str) -> str:
         """A new value name: the wish itself, or with the lowest number after it that makes it new."""
         if self._values is None:
-            self._values = _value_names(self._model)
-        return _take(wish, self._values)
+            self._values = _Names(_value_names(self._model))
+        return self._values.take(wish)
 
     def node(self, wish: str) -> str:
         """A new node name, in the same way."""
         if self._nodes is None:
-            self._nodes = {node.name for body, _ in bodies(self._model) for node in body.node}
-        return _take(wish, self._nodes)
+            self._nodes = _Names({node.name for body, _ in bodies(self._model) for node in body.node})
+        return self._nodes.take(wish)
 
 
-def _take(wish: str, taken: set[str]) -> str:
-    name, number = wish, 0
-    while name in taken:
-        number += 1
-        name = f"{wish}_{number}"
-    taken.add(name)
-    return name
+class _Names:
+    """Names that are taken, and the number that each wish was given last."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = taken
+        self._last: dict[str, int] = {}
+
+    def take(self, wish: str) -> str:
+        number = self._last.get(wish, 0)
+        name = f"{wish}_{number}" if number else wish
+        while name in self._taken:
+            number += 1
+            name = f"{wish}_{number}"
+        self._taken.add(name)
+        self._last[wish] = number
+        return name
 
 
 def _value_names(model: onnx.ModelProto) -> set[str]:

@@ -13,7 +13,13 @@ from onnx_ascend_ext.errors import ModelError
 from onnx_ascend_ext.graph import Constants, ModelIndex, Types
 from onnx_ascend_ext.matching import Site
 from onnx_ascend_ext.rewriting.element_types import element_type
-from onnx_ascend_ext.rewriting.function_body import UnfitError, dtype_reason, fit_function, recognise_function
+from onnx_ascend_ext.rewriting.function_body import (
+    COPYING,
+    UnfitError,
+    dtype_reason,
+    fit_function,
+    recognise_function,
+)
 from onnx_ascend_ext.rewriting.opsets import body_opset, check_kernel_imports
 from onnx_ascend_ext.rewriting.replacement import scale_obstacle
 
@@ -61,7 +67,7 @@ def plan(index: ModelIndex, sites: Sequence[Site], kernels: Mapping[str, Kernel]
     reasons: dict[int, str] = {}
     for name in dict.fromkeys(site.match.kernel for site in sites):
         own = [i for i, site in enumerate(sites) if site.match.kernel == name]
-        function = _fit(index.model, kernels[name], opset, {i: dtypes[i] for i in own}, reasons)
+        function = _fit(index, kernels[name], opset, {i: dtypes[i] for i in own}, reasons)
         if function is not None:
             result.functions[name] = function
     for i, site in enumerate(sites):
@@ -80,7 +86,7 @@ def _needs_type(site: Site, kernel: Kernel, opset: int | None) -> bool:
 
 
 def _fit(
-    model: onnx.ModelProto,
+    index: ModelIndex,
     kernel: Kernel,
     opset: int | None,
     dtypes: Mapping[int, int],
@@ -89,14 +95,14 @@ def _fit(
     """Fits a kernel's function to a model, together with the nodes that the model has already.
 
     Args:
-        model: the model.
+        index: the model.
         kernel: the kernel.
         opset: the model's version of the default domain; None where it imports none.
         dtypes: the element type of each site of the kernel, by the site's number.
         reasons: where a site cannot use the function, its number and the reason are added.
     """
     wanted = list(dtypes.values())
-    for function in model.functions:
+    for function in index.model.functions:
         if (function.domain, function.name) == (DOMAIN, kernel.name):
             present = recognise_function(kernel, function)
             if present is None:
@@ -107,7 +113,7 @@ def _fit(
             wanted.insert(0, UNDEFINED if present.dtype is None else present.dtype)
     opset = kernel.opset if opset is None else opset
     try:
-        fitted = fit_function(kernel, opset, wanted)
+        fitted = fit_function(kernel, opset, wanted, copying=_copying(index))
     except UnfitError as error:
         reasons.update(dict.fromkeys(dtypes, str(error)))
         return None
@@ -115,3 +121,18 @@ def _fit(
         if not fitted.serves(dtype):
             reasons[number] = dtype_reason(kernel, opset)
     return fitted.function
+
+
+def _copying(index: ModelIndex) -> str:
+    """An operator that copies nothing in a model with nested bodies; "" for a model without."""
+    if all(scope.kind != "body" for scope in index.scopes):
+        return ""
+    own = {scope for (domain, *_), scope in index.functions.items() if domain == DOMAIN}
+    used = {
+        op_type
+        for scope in index.scopes
+        if scope not in own
+        for op_type, inputs in zip(scope.op_types, scope.inputs, strict=True)
+        if op_type in COPYING and len(inputs) == 1
+    }
+    return next((op_type for op_type in COPYING if op_type not in used), COPYING[0])

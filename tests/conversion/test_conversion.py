@@ -72,6 +72,30 @@ def test_gradients_that_show_once_others_are_converted_are_converted_too(body):
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize(
+    ("body", "results"),
+    [
+        (
+            "w = Mul(y, y) d = Sub(one, w) h = Mul(d, half) s = Mul(h, w) t = Transpose(s) e = Sub(one, t) "
+            "f = Mul(e, t) u = Transpose(f) k = Mul(s, w) z = Mul(u, k)",
+            ["s", "k", "z"],
+        ),
+        (
+            "w = Mul(y, y) d = Sub(one, w) h = Mul(d, half) s = Mul(h, w) t = Transpose(s) e = Relu(t) "
+            "f = Mul(e, t) u = Transpose(f) k = Mul(s, w) z = Mul(u, k)",
+            ["s", "k"],
+        ),
+    ],
+)
+def test_the_result_of_a_match_with_a_constant_gradient_is_an_operand_of_others(body, results):
+    model = graph(
+        body, outputs="float[4,4] z", inputs="float[4,4] y", values="float one = {1.0}, float half = {0.5}"
+    )
+    conversion = check(model)
+    assert [match.result for match in conversion.matches] == results
+    check_same_values(model, conversion)
+
+
 def test_anything_else_is_a_type_error():
     with pytest.raises(TypeError, match="not bytes"):
         ax.convert(parse(NAMED).SerializeToString())

@@ -253,7 +253,10 @@ def types(nodes, inputs="float[N,4] x, float16[4] h"):
         ("a = Constant<value_ints: ints = [0]>() v = Unsqueeze(x, a)", FLOAT, (1, "N", 4)),
         ("a = Constant<value_ints: ints = [0]>() u = Unsqueeze(x, a) v = Squeeze(u, a)", FLOAT, ("N", 4)),
         ("s = Constant<value_ints: ints = [2, -1]>() v = Reshape(x, s)", FLOAT, (2, None)),
-        ("v = Flatten(x)", FLOAT, (None, None)),
+        ("s = Constant<value_ints: ints = [0, -1]>() v = Reshape(x, s)", FLOAT, ("N", None)),
+        ("v = Flatten(x)", FLOAT, ("N", 4)),
+        ("v = Flatten<axis: int = 0>(x)", FLOAT, (1, None)),
+        ("v = Squeeze(x)", FLOAT, None),
         ("s = Constant<value_ints: ints = [3, 1, 4]>() v = Expand(x, s)", FLOAT, (3, "N", 4)),
         ("w = Transpose(x) v = MatMul(x, w)", FLOAT, ("N", "N")),
         ("v = Gemm<transA: int = 1>(x, x)", FLOAT, (4, 4)),
@@ -268,6 +271,45 @@ def test_element_types_and_shapes_follow_from_the_operators(nodes, kind, shape):
     known, main = types(nodes)
     assert known.element_type(main, "v") == kind
     assert known.shape(main, "v") == shape
+
+
+SIX = "c = ConstantOfShape<value: tensor = float[1] {1}>(d) "
+
+
+@pytest.mark.parametrize(
+    ("view", "shape"),
+    [
+        ("v = Flatten(c)", (2, 3)),
+        ("v = Flatten<axis: int = -1>(c)", (2, 3)),
+        ("v = Flatten<axis: int = 0>(c)", (1, 6)),
+        ("v = Squeeze(c)", (2, 3)),
+        ("a = Constant<value_ints: ints = [-2]>() v = Squeeze(c, a)", (2, 3)),
+        ("a = Constant<value_ints: ints = [0, -1]>() v = Unsqueeze(c, a)", (1, 2, 1, 3, 1)),
+        ("v = Transpose<perm: ints = [2, 0, 1]>(c)", (3, 2, 1)),
+        ("a = Constant<value_ints: ints = [0, -1]>() v = Reshape(c, a)", (2, 3)),
+        ("a = Constant<value_ints: ints = [-1]>() v = Reshape(c, a)", (6,)),
+    ],
+)
+def test_a_view_of_a_constant_is_a_constant_of_known_shape(view, shape):
+    model = parser.parse_model(HEADER + graph("d = Constant<value_ints: ints = [2, 1, 3]>() " + SIX + view))
+    index = ModelIndex(model)
+    found = Constants(index).uniform(index.main, "v")
+    assert (found.value, found.extent) == (1, frozenset({shape}))
+    assert Types(index, Constants(index)).shape(index.main, "v") == shape
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "v = Squeeze(c, x)",
+        "v = Reshape(c, x)",
+        "a = Constant<value_ints: ints = [0, 1]>() v = Transpose<perm: ints = [0, 1]>(c)",
+    ],
+)
+def test_a_view_of_a_constant_by_parameters_that_are_not_known_has_a_shape_of_its_own(view):
+    model = parser.parse_model(HEADER + graph("d = Constant<value_ints: ints = [2, 1, 3]>() " + SIX + view))
+    index = ModelIndex(model)
+    assert Constants(index).uniform(index.main, "v").extent == frozenset({ShapeOf(index.main, "v")})
 
 
 def test_a_declared_type_counts_where_the_operators_say_nothing():

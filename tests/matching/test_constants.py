@@ -22,8 +22,12 @@ HIDDEN = {
     "value": "c = Constant<value: tensor = float[1,1] {1}>()",
     "Reshape": "h = Constant<value_ints: ints = [1, 1]>() c = Reshape(one, h)",
     "Unsqueeze": "h = Constant<value_ints: ints = [0]>() c = Unsqueeze(one, h)",
+    "Flatten": "h = Constant<value_floats: floats = [1.0]>() c = Flatten(h)",
+    "Transpose": "h = Constant<value: tensor = float[4,1] {1, 1, 1, 1}>() c = Transpose(h)",
+    "Squeeze of an axis": "h = Constant<value_ints: ints = [0]>() e = Unsqueeze(one, h) c = Squeeze(e, h)",
     "Squeeze": "h = Constant<value_ints: ints = [1]>() e = Reshape(one, h) c = Squeeze(e)",
     "arithmetic": "t = Add(one, one) c = Sub(t, one)",
+    "a product with zero": "z = Sub(one, one) n = Neg(one) t = Mul(n, z) c = Sub(one, t)",
     "a chain": "h = Shape(x) "
     "d = Cast<to: int = 11>(one) e = Cast<to: int = 1>(d) f = Identity(e) c = Expand(f, h)",
 }
@@ -43,6 +47,7 @@ def test_a_constant_is_seen_through_what_hides_it(way):
         "h = Shape(x) c = ConstantOfShape(h)",
         "c = Constant<value: tensor = float[4] {1, 1, 1, 2}>()",
         "h = Shape(x) e = Constant<value_float: float = 0.99>() c = Expand(e, h)",
+        "z = Sub(one, one) t = Mul(x, z) c = Add(t, one)",
         "k = Constant<value_float: float = 1.4>() i = Cast<to: int = 7>(k) "
         "z = Add(i, i) c = Cast<to: int = 1>(z)",
     ],
@@ -108,6 +113,20 @@ def test_one_is_recognised_in_every_storage_encoding(kind, encoding):
 def test_one_is_recognised_when_a_half_type_is_stored_as_plain_numbers(kind):
     assert results(model_with(stored(kind, 1.0, "numbers"), kind)) == ["r"]
     assert results(model_with(stored(kind, 2.0, "numbers"), kind)) == []
+
+
+# TensorProto.FLOAT8E8M0, which onnx has since 1.19.
+POWERS = 24
+
+
+@pytest.mark.parametrize("field", ["raw_data", "int32_data", "float_data"])
+@pytest.mark.parametrize(("number", "found"), [(1.0, ["r"]), (2.0, []), (0.5, []), (np.nan, [])])
+def test_a_power_of_two_is_recognised_in_every_storage_encoding(field, number, found):
+    exponent = 255 if np.isnan(number) else 127 + int(np.log2(number))
+    value = {"raw_data": bytes([exponent]), "int32_data": [exponent], "float_data": [number]}[field]
+    model = main_graph("c = Cast<to: int = 1>(k) " + GRADIENT)
+    model.graph.initializer.append(TensorProto(name="k", data_type=POWERS, **{field: value}))
+    assert results(model) == found
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,64 @@ def test_two_sigmoids_of_one_value_are_one(first, second):
     assert only(model).match.proven_sigmoid
 
 
+MORE = ", float zero = {0}, float two = {2}, float three = {3}, float minus = {-2}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("x", "b = Mul(x, one)"),
+        ("x", "b = Div(x, one)"),
+        ("x", "b = Add(zero, x)"),
+        ("x", "b = Sub(x, zero)"),
+        ("x", "n = Neg(x) b = Sub(zero, n)"),
+        ("x", "n = Neg(x) b = Neg(n)"),
+        ("x", "n = Mul(x, two) b = Div(n, two)"),
+        ("a", "b = Mul(two, x)"),
+        ("a", "b = Add(x, x)"),
+        ("a", "n = Mul(x, minus) b = Neg(n)"),
+        ("d", "b = Sub(x, g)"),
+        ("d", "n = Neg(g) b = Add(n, x)"),
+        ("d", "n = Sub(g, x) b = Neg(n)"),
+    ],
+)
+def test_sigmoids_of_one_value_in_two_spellings_are_one(first, second):
+    nodes = f"a = Mul(x, two) d = Sub(x, g) y = Sigmoid({first}) {second} z = Sigmoid(b) "
+    model = main_graph(nodes + "s = Sub(one, z) m = Mul(s, y) r = Mul(g, m)", constants=MORE)
+    site = only(model)
+    assert site.match.proven_sigmoid
+    feeds = {name: np.linspace(-4, 4, 12, dtype=np.float32).reshape(3, 4) for name in "gx"}
+    check(site, all_values(model, feeds))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("x", "b = Mul(x, zero)"),
+        ("x", "b = Mul(x, two)"),
+        ("x", "b = Add(x, one)"),
+        ("x", "b = Mul(x, g)"),
+        ("a", "b = Mul(x, three)"),
+        ("a", "b = Mul(g, two)"),
+        ("d", "b = Add(x, g)"),
+        ("d", "n = Mul(g, two) b = Sub(x, n)"),
+    ],
+)
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_sigmoids_of_two_values_in_such_spellings_are_two(first, second, relaxed):
+    nodes = f"a = Mul(x, two) d = Sub(x, g) y = Sigmoid({first}) {second} z = Sigmoid(b) "
+    model = main_graph(nodes + "s = Sub(one, z) m = Mul(s, y) r = Mul(g, m)", constants=MORE)
+    assert results(model, relaxed=relaxed) == []
+
+
+@pytest.mark.parametrize("nodes", ["c = Mul(x, huge) b = Mul(c, tiny)", "c = Mul(x, tiny) b = Mul(c, huge)"])
+def test_a_multiple_that_may_leave_the_range_of_the_element_type_is_another_value(nodes):
+    slope = " y = Sigmoid(x) z = Sigmoid(b) s = Sub(one, z) m = Mul(s, y) r = Mul(g, m)"
+    for huge, found in ((4.0, ["r"]), (2.0**100, [])):
+        constants = f", float huge = {{{huge}}}, float tiny = {{{1 / huge}}}"
+        assert results(main_graph(nodes + slope, constants=constants)) == found
+
+
 def test_sigmoids_of_two_values_are_two():
     assert (
         results(main_graph("y = Sigmoid(x) z = Sigmoid(g) s = Sub(one, z) m = Mul(s, y) r = Mul(g, m)")) == []
@@ -73,6 +131,13 @@ ACCURATE = {
     "sigmoid": "y = Sigmoid(x) n = Neg(x) z = Sigmoid(n) m = Mul(y, z) r = Mul(g, m)",
     "sigmoid, regrouped": "n = Neg(x) z = Sigmoid(n) m = Mul(g, z) y = Sigmoid(x) r = Mul(y, m)",
     "exp": "n = Neg(x) e = Exp(n) a = Add(one, e) y = Div(one, a) q = Mul(y, y) p = Mul(e, q) r = Mul(g, p)",
+    "a multiple": "t = Constant<value_float: float = 2.0>() n = Constant<value_float: float = -2.0>() "
+    "a = Mul(x, t) b = Mul(n, x) y = Sigmoid(a) z = Sigmoid(b) m = Mul(y, z) r = Mul(g, m)",
+    "a difference": "a = Sub(x, g) b = Sub(g, x) z = Sigmoid(b) y = Sigmoid(a) m = Mul(y, z) r = Mul(g, m)",
+    "exp, a sum": "e = Exp(x) n = Neg(x) f = Exp(n) two = Add(one, one) t = Sum(e, two, f) i = Reciprocal(t) "
+    "r = Mul(g, i)",
+    "exp, two sums": "e = Exp(x) a = Add(one, e) n = Neg(x) f = Exp(n) b = Add(one, f) p = Div(one, a) "
+    "q = Div(p, b) r = Mul(g, q)",
     "exp, squared": "n = Neg(x) e = Exp(n) a = Add(one, e) q = Mul(a, a) p = Div(e, q) r = Mul(g, p)",
 }
 

@@ -26,6 +26,29 @@ def test_a_view_of_the_slope_becomes_a_view_of_the_activation():
     check(site, values_of(model, g=(6, 3), x=(6,)))
 
 
+def chain_of_views(length):
+    views = " ".join(f"v{i + 1} = Transpose(v{i})" for i in range(length))
+    return main_graph(
+        f"y = Sigmoid(x) s = Sub(one, y) v0 = Mul(y, s) {views} r = Mul(g, v{length})",
+        inputs="float[N,N] g, float[N,N] x",
+        outputs="float[N,N] r",
+    )
+
+
+def test_a_chain_of_views_is_repeated_on_the_activation():
+    model = chain_of_views(60)
+    site = only(model)
+    assert (site.operands, [len(views) for views in site.views]) == (("g", "y"), [0, 60])
+    check(site, values_of(model, g=(3, 3), x=(3, 3)))
+
+
+@pytest.mark.parametrize("length", [62, 65, 5000])
+def test_a_chain_of_too_many_views_is_reported(length):
+    model = chain_of_views(length)
+    assert results(model) == []
+    assert reasons(model) == [("Mul(r)", "more than 64 nodes lie between it and its operands")]
+
+
 def test_a_view_of_the_activation_that_exists_is_used():
     model = main_graph(
         AXES + "y = Sigmoid(x) v = Unsqueeze(y, axes) s = Sub(one, y) m = Mul(y, s) "

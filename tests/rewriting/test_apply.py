@@ -305,3 +305,19 @@ def test_it_says_whether_arithmetic_of_a_match_is_left(extra, again):
     index = ModelIndex(model)
     planned = plan(index, [site(index.main, "dx", "dy", "y", ["d", "s"])], catalog.load())
     assert apply(planned, index).may_match_again == again
+
+
+@pytest.mark.parametrize(
+    ("extra", "deferred", "again"),
+    [
+        ("z = Mul(dx, dy)", True, True),
+        ("z = Transpose(dx)", True, True),
+        ("z = Mul(dx, dy)", False, False),
+        ("z = Relu(dx)", True, False),
+        ("z = Mul(dy, y)", True, False),
+    ],
+)
+def test_it_says_whether_arithmetic_uses_the_result_of_a_deferred_match(extra, deferred, again):
+    index = ModelIndex(model_of(f"d = Sub(one, y) s = Mul(d, y) dx = Mul(s, dy) {extra}"))
+    found = site(index.main, "dx", "dy", "y", ["d", "s"], deferred=deferred)
+    assert apply(plan(index, [found], catalog.load()), index).may_match_again == again

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from onnx_ascend_ext import catalog
-from onnx_ascend_ext.rewriting.function_body import UnfitError, fit_function, recognise_function
+from onnx_ascend_ext.rewriting.function_body import COPYING, UnfitError, fit_function, recognise_function
 
 KERNEL = catalog.load()["SigmoidBackward"]
 NEWEST = onnx.defs.onnx_opset_version()
@@ -45,8 +45,9 @@ def values(dtype: int) -> dict[str, np.ndarray]:
     ],
 )
 @pytest.mark.parametrize("dtype", [FLOAT, FLOAT16, DOUBLE])
-def test_it_computes_the_gradient_at_every_opset(opset, dtype, known):
-    function = fit_function(KERNEL, opset, [dtype if known else UNDEFINED]).function
+@pytest.mark.parametrize("copying", ["", "Sum"])
+def test_it_computes_the_gradient_at_every_opset(opset, dtype, known, copying):
+    function = fit_function(KERNEL, opset, [dtype if known else UNDEFINED], copying=copying).function
     model = model_with(function, opset, dtype)
     onnx.checker.check_model(model, full_check=True)
     feeds = values(dtype)
@@ -60,8 +61,9 @@ def test_it_computes_the_gradient_at_every_opset(opset, dtype, known):
 
 @pytest.mark.parametrize("opset", [13, 15, NEWEST])
 @pytest.mark.parametrize("known", [True, False])
-def test_it_computes_the_gradient_of_bfloat16(opset, known):
-    function = fit_function(KERNEL, opset, [BFLOAT16 if known else UNDEFINED]).function
+@pytest.mark.parametrize("copying", ["", *COPYING])
+def test_it_computes_the_gradient_of_bfloat16(opset, known, copying):
+    function = fit_function(KERNEL, opset, [BFLOAT16 if known else UNDEFINED], copying=copying).function
     model = model_with(function, opset, BFLOAT16)
     onnx.checker.check_model(model, full_check=True)
     feeds = values(BFLOAT16)
@@ -95,6 +97,20 @@ def test_the_difference_from_one_stays_a_difference():
         assert op_types(fit_function(KERNEL, opset, [FLOAT]).function)[-3:] == ["Sub", "Mul", "Mul"]
 
 
+@pytest.mark.parametrize("copying", COPYING)
+@pytest.mark.parametrize(
+    ("opset", "dtypes"), [(7, [FLOAT]), (12, [FLOAT, DOUBLE]), (14, [FLOAT16]), (15, [FLOAT]), (18, [FLOAT])]
+)
+def test_with_a_copy_every_value_comes_from_it(opset, dtypes, copying):
+    nodes = fit_function(KERNEL, opset, dtypes, copying=copying).function.node
+    copied = {node.output[0] for node in nodes if node.op_type == copying}
+    for node in nodes:
+        if node.op_type in ("Sub", "Mul", "Pow"):
+            assert not copied.isdisjoint(node.input), node.op_type
+            copied.update(node.output)
+    assert "grad_input" in copied
+
+
 def test_before_opset_12_it_serves_the_first_known_dtype_only():
     fitted = fit_function(KERNEL, 11, [UNDEFINED, DOUBLE, FLOAT])
     assert [fitted.serves(dtype) for dtype in (DOUBLE, FLOAT, UNDEFINED)] == [True, False, False]
@@ -112,8 +128,10 @@ def test_what_cannot_be_written_is_refused_with_the_reason(opset, part):
     ("opset", "dtypes", "dtype"),
     [(9, [FLOAT], FLOAT), (13, [FLOAT16], FLOAT16), (13, [FLOAT, DOUBLE], None), (18, [FLOAT], None)],
 )
-def test_its_own_functions_are_recognised(opset, dtypes, dtype):
-    function = onnx.FunctionProto.FromString(fit_function(KERNEL, opset, dtypes).function.SerializeToString())
+@pytest.mark.parametrize("copying", ["", *COPYING])
+def test_its_own_functions_are_recognised(opset, dtypes, dtype, copying):
+    written = fit_function(KERNEL, opset, dtypes, copying=copying).function
+    function = onnx.FunctionProto.FromString(written.SerializeToString())
     recognised = recognise_function(KERNEL, function)
     assert recognised is not None
     assert recognised.dtype == dtype

@@ -35,6 +35,12 @@ def test_a_number_that_is_taken_is_skipped():
     assert FreshNames(model).value("x") == "x_2"
 
 
+def test_a_wish_is_numbered_on_past_the_numbers_that_others_took():
+    names = FreshNames(parse(MODEL))
+    wishes = ("x", "x_2", "x", "x", "x_2")
+    assert [names.value(wish) for wish in wishes] == ["x_1", "x_2", "x_3", "x_4", "x_2_1"]
+
+
 def test_a_node_name_is_new_in_every_scope():
     names = FreshNames(parse(MODEL))
     for taken in ("node", "branch", "deep", "inside"):
