@@ -241,11 +241,11 @@ class Scope:
         return self._ranks
 
     def _is_sorted(self, needed: list[Sequence[str]]) -> bool:
-        to_come = set(self.producer)
-        for names, outputs in zip(needed, self.outputs, strict=True):
-            if not to_come.isdisjoint(names):
-                return False
-            to_come.difference_update(outputs)
+        source_of = self.producer.get
+        for index, names in enumerate(needed):
+            for name in names:
+                if source_of(name, -1) >= index:
+                    return False
         return True
 
     def _sort(self, needed: list[Sequence[str]]) -> list[int]:

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     _Value = tuple[Scope, str]
 
-_NEGATING = frozenset({"Neg", "Sub", "Mul", "Div", "Identity"})
-_LINEAR = _NEGATING | {"Add"}
+NEGATING = frozenset({"Neg", "Sub", "Mul", "Div", "Identity"})
+"""Operators that may make the negative of one of their operands."""
+
+_LINEAR = NEGATING | {"Add"}
 _MAX_STEPS = 64
 # A value that this factor takes out of the range of an element type has a Sigmoid of 0 or 1 in it.
 _MAX_FACTOR = 64
@@ -37,7 +39,7 @@ class Arguments:
     def may_be_negative(self, scope: Scope, name: str) -> bool:
         """Whether the node that computes a value may make the negative of another value."""
         index = scope.producer.get(name)
-        return index is not None and scope.op_types[index] in _NEGATING
+        return index is not None and scope.op_types[index] in NEGATING
 
     def of(self, scope: Scope, name: str) -> Argument:
         """The argument that a name stands for; equal multiples and equal differences are one argument."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from onnx_ascend_ext.algebra import ZERO, Form, TooLargeError, quotient
+from onnx_ascend_ext.matching.arguments import NEGATING
 from onnx_ascend_ext.matching.binding import Binder
 from onnx_ascend_ext.matching.bound import Operand, Split
 from onnx_ascend_ext.matching.cancellations import Cancellations
@@ -119,7 +120,7 @@ class Search:
         """The nodes whose forms matter, in topological order; `live` grows while they are visited."""
         op_types, domains, inputs, outputs = scope.op_types, scope.domains, scope.inputs, scope.outputs
         relaxed = self._valuation.rules.relaxed
-        is_sigmoid_of_negative = self._valuation.is_sigmoid_of_negative
+        producer = scope.producer
         exponentials = self._exponentials.keys()
         terms = _Terms(scope, self._valuation.constants)
         visited = [index for index in scope.order() if op_types[index] in _VISITED]
@@ -137,7 +138,10 @@ class Search:
                 if not relaxed:
                     continue
             else:
-                if not is_sigmoid_of_negative(scope, index):
+                source = producer.get(inputs[index][0]) if inputs[index] else None
+                if source is None or op_types[source] not in NEGATING:
+                    continue
+                if not self._valuation.is_sigmoid_of_negative(scope, index):
                     continue
                 self._valuation.doubtful = True
                 if not relaxed:

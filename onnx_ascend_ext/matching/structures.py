@@ -158,7 +158,9 @@ class Structures:
             proof, inner_leaves, inner_nodes = part
             nodes += inner_nodes
             if leaves:
-                leaves += tuple([leaf for leaf in inner_leaves if leaf not in leaves])
+                for leaf in inner_leaves:
+                    if leaf not in leaves:
+                        leaves += (leaf,)
                 key += ((proof.key[0], *map(leaves.index, inner_leaves)),)
             else:
                 leaves = inner_leaves

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import onnx
@@ -102,13 +102,15 @@ def _feeds_arithmetic(
     )
 
 
-def _removed(site: Site, liveness: Liveness) -> list[onnx.NodeProto]:
+def _removed(site: Site, liveness: Liveness) -> Iterator[onnx.NodeProto]:
     """The nodes of a site that die, without its root."""
     dead, nodes, root = liveness.dead_nodes[site.scope], site.scope.nodes, site.root
-    removed = [nodes[node] for node in site.covered if node in dead and node != root]
-    if site.captured:
-        removed.extend(s.nodes[node] for s, node in site.captured if node in liveness.dead_nodes[s])
-    return removed
+    for node in site.covered:
+        if node in dead and node != root:
+            yield nodes[node]
+    for scope, node in site.captured:
+        if node in liveness.dead_nodes[scope]:
+            yield scope.nodes[node]
 
 
 def _forget_values(scope: Scope, liveness: Liveness) -> None:

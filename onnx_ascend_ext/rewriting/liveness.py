@@ -90,9 +90,8 @@ class Liveness:
                 break
             self.dead_nodes[scope] |= dead
             self.dead_values[scope].update(chain.from_iterable(map(scope.outputs.__getitem__, dead)))
-            names = chain.from_iterable(
-                replaced[node] if node in replaced else scope.inputs[node] for node in dead
-            )
+            names = chain.from_iterable(map(scope.inputs.__getitem__, dead - replaced.keys()))
+            names = chain(names, chain.from_iterable(map(replaced.__getitem__, dead & replaced.keys())))
         if released and scope.parent is not None:
             self._lose(scope.parent, released)
 
