@@ -1,6 +1,7 @@
 // Types and constants of the slice of CANN's C ABI that the runtime and the simulator use, declared by us
 // because CANN's own headers are present only where CANN is. Names, values and types are CANN's (ACL 1.17).
-// tests/abi compiles every declaration of this file against the official headers.
+// tests/abi compiles every declaration of this file against the official headers. Enumerations name their
+// type, the one that compilers give CANN's, because a C caller may pass values that are no enumerators.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ struct aclBoolArray;
 struct aclTensorList;
 struct aclScalarList;
 
-enum aclDataType {
+enum aclDataType : int32_t {
     ACL_DT_UNDEFINED = -1,
     ACL_FLOAT = 0,
     ACL_FLOAT16 = 1,
@@ -56,7 +57,7 @@ enum aclDataType {
     ACL_FLOAT4_E1M2 = 41,
 };
 
-enum aclFormat {
+enum aclFormat : int32_t {
     ACL_FORMAT_UNDEFINED = -1,
     ACL_FORMAT_NCHW = 0,
     ACL_FORMAT_NHWC = 1,
@@ -79,34 +80,34 @@ enum aclFormat {
     ACL_FORMAT_FRACTAL_NZ_C0_8 = 54,
 };
 
-enum aclrtRunMode {
+enum aclrtRunMode : uint32_t {
     ACL_DEVICE,
     ACL_HOST,
 };
 
-enum aclrtEventRecordedStatus {
+enum aclrtEventRecordedStatus : uint32_t {
     ACL_EVENT_RECORDED_STATUS_NOT_READY = 0,
     ACL_EVENT_RECORDED_STATUS_COMPLETE = 1,
 };
 
-enum aclrtEventWaitStatus {
+enum aclrtEventWaitStatus : uint32_t {
     ACL_EVENT_WAIT_STATUS_COMPLETE = 0,
     ACL_EVENT_WAIT_STATUS_NOT_READY = 1,
     ACL_EVENT_WAIT_STATUS_RESERVED = 0xFFFF,
 };
 
-enum aclrtStreamStatus {
+enum aclrtStreamStatus : uint32_t {
     ACL_STREAM_STATUS_COMPLETE = 0,
     ACL_STREAM_STATUS_NOT_READY = 1,
     ACL_STREAM_STATUS_RESERVED = 0xFFFF,
 };
 
-enum aclrtCallbackBlockType {
+enum aclrtCallbackBlockType : uint32_t {
     ACL_CALLBACK_NO_BLOCK,
     ACL_CALLBACK_BLOCK,
 };
 
-enum aclrtMemcpyKind {
+enum aclrtMemcpyKind : uint32_t {
     ACL_MEMCPY_HOST_TO_HOST,
     ACL_MEMCPY_HOST_TO_DEVICE,
     ACL_MEMCPY_DEVICE_TO_HOST,
@@ -117,7 +118,7 @@ enum aclrtMemcpyKind {
     ACL_MEMCPY_INTER_DEVICE_TO_DEVICE,
 };
 
-enum aclrtMemMallocPolicy {
+enum aclrtMemMallocPolicy : uint32_t {
     ACL_MEM_MALLOC_HUGE_FIRST,
     ACL_MEM_MALLOC_HUGE_ONLY,
     ACL_MEM_MALLOC_NORMAL_ONLY,
@@ -131,7 +132,7 @@ enum aclrtMemMallocPolicy {
     ACL_MEM_ACCESS_USER_SPACE_READONLY = 0x100000,
 };
 
-enum aclrtMemAttr {
+enum aclrtMemAttr : uint32_t {
     ACL_DDR_MEM,
     ACL_HBM_MEM,
     ACL_DDR_MEM_HUGE,
@@ -152,7 +153,7 @@ enum aclrtMemAttr {
     ACL_MEM_P2P_HUGE1G,
 };
 
-enum aclrtMallocAttrType {
+enum aclrtMallocAttrType : uint32_t {
     ACL_RT_MEM_ATTR_RSV = 0,
     ACL_RT_MEM_ATTR_MODULE_ID,
     ACL_RT_MEM_ATTR_DEVICE_ID,
@@ -176,7 +177,7 @@ struct aclrtMallocConfig {
     size_t numAttrs;
 };
 
-enum aclrtMemLocationType {
+enum aclrtMemLocationType : uint32_t {
     ACL_MEM_LOCATION_TYPE_HOST = 0,
     ACL_MEM_LOCATION_TYPE_DEVICE,
     ACL_MEM_LOCATION_TYPE_UNREGISTERED,
@@ -201,38 +202,38 @@ struct aclrtStreamConfigHandle {
     uint32_t priority;
 };
 
-enum aclrtFloatOverflowMode {
+enum aclrtFloatOverflowMode : uint32_t {
     ACL_RT_OVERFLOW_MODE_SATURATION = 0,
     ACL_RT_OVERFLOW_MODE_INFNAN,
     ACL_RT_OVERFLOW_MODE_UNDEF,
 };
 
-enum aclSysParamOpt {
+enum aclSysParamOpt : uint32_t {
     ACL_OPT_DETERMINISTIC = 0,
     ACL_OPT_ENABLE_DEBUG_KERNEL = 1,
     ACL_OPT_STRONG_CONSISTENCY = 2,
 };
 
-enum aclCannAttr {
+enum aclCannAttr : int32_t {
     ACL_CANN_ATTR_UNDEFINED = -1,
     ACL_CANN_ATTR_INF_NAN = 0,
     ACL_CANN_ATTR_BF16 = 1,
     ACL_CANN_ATTR_JIT_COMPILE = 2,
 };
 
-enum aclDeviceInfo {
+enum aclDeviceInfo : int32_t {
     ACL_DEVICE_INFO_UNDEFINED = -1,
     ACL_DEVICE_INFO_AI_CORE_NUM = 0,
     ACL_DEVICE_INFO_VECTOR_CORE_NUM = 1,
     ACL_DEVICE_INFO_L2_SIZE = 2,
 };
 
-enum aclrtDevResLimitType {
+enum aclrtDevResLimitType : uint32_t {
     ACL_RT_DEV_RES_CUBE_CORE = 0,
     ACL_RT_DEV_RES_VECTOR_CORE,
 };
 
-enum aclrtLastErrLevel {
+enum aclrtLastErrLevel : uint32_t {
     ACL_RT_THREAD_LEVEL = 0,
 };
 

@@ -63,8 +63,10 @@ struct OrtSyncStreamImpl;
 using OrtKernelCreateFunc = OrtStatus* (*)(void* state, const OrtKernelInfo* info, OrtKernelImpl** out);
 
 // ---- enumerations ----
+// They name their type, the one that compilers give ONNX Runtime's, because a newer one may pass other
+// values.
 
-enum OrtErrorCode {
+enum OrtErrorCode : uint32_t {
     ORT_OK = 0,
     ORT_FAIL = 1,
     ORT_INVALID_ARGUMENT = 2,
@@ -72,7 +74,7 @@ enum OrtErrorCode {
     ORT_RUNTIME_EXCEPTION = 6,
 };
 
-enum OrtLoggingLevel {
+enum OrtLoggingLevel : uint32_t {
     ORT_LOGGING_LEVEL_VERBOSE = 0,
     ORT_LOGGING_LEVEL_INFO = 1,
     ORT_LOGGING_LEVEL_WARNING = 2,
@@ -80,30 +82,33 @@ enum OrtLoggingLevel {
     ORT_LOGGING_LEVEL_FATAL = 4,
 };
 
-enum OrtHardwareDeviceType {
+enum OrtHardwareDeviceType : uint32_t {
     OrtHardwareDeviceType_CPU = 0,
     OrtHardwareDeviceType_GPU = 1,
     OrtHardwareDeviceType_NPU = 2,
 };
 
-enum OrtMemoryInfoDeviceType {
+enum OrtMemoryInfoDeviceType : uint32_t {
     OrtMemoryInfoDeviceType_CPU = 0,
     OrtMemoryInfoDeviceType_GPU = 1,
     OrtMemoryInfoDeviceType_FPGA = 2,
     OrtMemoryInfoDeviceType_NPU = 3,
 };
 
-enum OrtDeviceMemoryType { OrtDeviceMemoryType_DEFAULT = 0, OrtDeviceMemoryType_HOST_ACCESSIBLE = 5 };
+enum OrtDeviceMemoryType : uint32_t {
+    OrtDeviceMemoryType_DEFAULT = 0,
+    OrtDeviceMemoryType_HOST_ACCESSIBLE = 5
+};
 
-enum OrtAllocatorType { OrtInvalidAllocator = -1, OrtDeviceAllocator = 0, OrtArenaAllocator = 1 };
+enum OrtAllocatorType : int32_t { OrtInvalidAllocator = -1, OrtDeviceAllocator = 0, OrtArenaAllocator = 1 };
 
-enum OrtMemType { OrtMemTypeCPUInput = -2, OrtMemTypeCPUOutput = -1, OrtMemTypeDefault = 0 };
+enum OrtMemType : int32_t { OrtMemTypeCPUInput = -2, OrtMemTypeCPUOutput = -1, OrtMemTypeDefault = 0 };
 
-enum OrtCustomOpInputOutputCharacteristic { INPUT_OUTPUT_REQUIRED = 0 };
+enum OrtCustomOpInputOutputCharacteristic : uint32_t { INPUT_OUTPUT_REQUIRED = 0 };
 
-enum ONNXType { ONNX_TYPE_UNKNOWN = 0, ONNX_TYPE_TENSOR = 1 };
+enum ONNXType : uint32_t { ONNX_TYPE_UNKNOWN = 0, ONNX_TYPE_TENSOR = 1 };
 
-enum OrtProfilingEventCategory { OrtProfilingEventCategory_KERNEL = 2 };
+enum OrtProfilingEventCategory : uint32_t { OrtProfilingEventCategory_KERNEL = 2 };
 
 // The numbers of onnx.TensorProto.DataType.
 using ONNXTensorElementDataType = int32_t;

@@ -11,18 +11,21 @@
 namespace onnx_ascend::ort {
 namespace {
 
-// Gives every size a number, so that shapes can be compared before they are known: a size that is not known
-// gets a large one, the same for the same name. False when some size has neither a number nor a name.
-bool number_dims(const ValueType& type, std::map<std::string, int64_t>& known, std::vector<int64_t>& dims) {
-    constexpr int64_t kFirst = 1000003;
+// Sizes by name, or by value where they are known.
+using Numbers = std::map<std::pair<std::string, int64_t>, int64_t>;
+
+// Gives every size a number, so that shapes can be compared before they are known: equal sizes get the same
+// one, 0 and 1 stay themselves. Small ones, whose products do not overflow. False when some size has neither
+// a value nor a name.
+bool number_dims(const ValueType& type, Numbers& numbers, std::vector<int64_t>& dims) {
+    constexpr int64_t kFirst = 2;
     for (size_t d = 0; d < type.dims.size(); ++d) {
-        if (type.dims[d] >= 0) {
-            dims.push_back(type.dims[d]);
-            continue;
-        }
-        if (type.symbols[d].empty()) return false;
-        dims.push_back(
-            known.emplace(type.symbols[d], kFirst + static_cast<int64_t>(known.size())).first->second);
+        const int64_t size = type.dims[d];
+        const std::string name = size < 0 ? type.symbols[d] : "";
+        if (size < 0 && name.empty()) return false;
+        const int64_t next = kFirst + static_cast<int64_t>(numbers.size());
+        const bool itself = size == 0 || size == 1;
+        dims.push_back(itself ? size : numbers.emplace(std::pair(name, size), next).first->second);
     }
     return true;
 }
@@ -41,11 +44,11 @@ std::string shape_reason(const Kernel& kernel, DType dtype, const std::vector<Va
     const std::string unknown =
         "its operands have " + std::to_string(rank) + " dimensions, of which too little is known";
     if (rank > kMaxRank) return unknown;
-    std::map<std::string, int64_t> known;
+    Numbers numbers;
     std::array<std::vector<int64_t>, kInputCount> dims;
     std::array<Tensor, kInputCount> tensors;
     for (size_t k = 0; k < kInputCount; ++k) {
-        if (!number_dims(inputs[k], known, dims[k])) return unknown;
+        if (!number_dims(inputs[k], numbers, dims[k])) return unknown;
         tensors[k].dtype = dtype;
         tensors[k].rank = static_cast<int32_t>(dims[k].size());
         tensors[k].dims = dims[k].data();
@@ -59,6 +62,9 @@ std::string shape_reason(const Kernel& kernel, DType dtype, const std::vector<Va
     } catch (const InvalidArgument&) {
         return unknown;
     }
+    int64_t elements = 1;
+    for (int32_t d = 0; d < output.rank; ++d)
+        if (__builtin_mul_overflow(elements, result[static_cast<size_t>(d)], &elements)) return unknown;
     Layout layout;
     coalesce(tensors.data(), output, layout);
     return rank_reason(kernel, dtype, layout.rank, layout.broadcast);

@@ -123,7 +123,7 @@ void Notification::activate() {
     const DeviceScope scope(device_);
     Stream& stream = producer_.execution().stream();
     ONNX_ASCEND_CALL(device_.acl(), aclrtRecordEvent, event_, stream.handle());
-    recorded_at_ = stream.submitted_count();
+    recorded_at_.store(stream.submitted_count(), std::memory_order_release);
 }
 
 void Notification::wait_on_device(OrtSyncStream* consumer) {
@@ -142,7 +142,7 @@ void Notification::wait_on_device(OrtSyncStream* consumer) {
 void Notification::wait_on_host() {
     const DeviceScope scope(device_);
     ONNX_ASCEND_CALL(device_.acl(), aclrtSynchronizeEvent, event_);
-    producer_.execution().stream().completed(recorded_at_);
+    producer_.execution().stream().completed(recorded_at_.load(std::memory_order_acquire));
 }
 
 }  // namespace onnx_ascend::ort

@@ -47,7 +47,9 @@ class Notification : public OrtSyncNotificationImpl {
     SyncStream& producer_;
     Device& device_;
     aclrtEvent event_ = nullptr;
-    uint64_t recorded_at_ = 0;  // how much the stream had been given when the event was recorded
+    // How much the stream had been given when the event was recorded. Older versions of ONNX Runtime let
+    // another thread wait after counting down a relaxed atomic, which orders nothing.
+    std::atomic<uint64_t> recorded_at_{0};
 };
 
 }  // namespace onnx_ascend::ort

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <sys/mman.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include <atomic>
 #include <cstddef>
@@ -23,6 +26,10 @@ class HandleTable {
         void* range = ::mmap(nullptr, size_t{capacity} * sizeof(Slot), PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         slots_ = range == MAP_FAILED ? nullptr : static_cast<Slot*>(range);
+#ifdef __SANITIZE_ADDRESS__
+        // The leak checker looks for pointers in no mapped memory that it was not told of.
+        if (slots_ != nullptr) __lsan_register_root_region(slots_, size_t{capacity} * sizeof(Slot));
+#endif
     }
     HandleTable(const HandleTable&) = delete;
     HandleTable& operator=(const HandleTable&) = delete;

@@ -49,7 +49,7 @@ def opaque_types() -> list[str]:
 
 def enums() -> dict[str, list[str]]:
     """Enumerators by enum."""
-    found = re.findall(r"enum (\w+) \{(.*?)\};", section(TYPES), re.DOTALL)
+    found = re.findall(r"enum (\w+) : \w+ \{(.*?)\};", section(TYPES), re.DOTALL)
     return {name: re.findall(r"^\s*(\w+)", body, re.MULTILINE) for name, body in found}
 
 
