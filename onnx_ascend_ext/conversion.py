@@ -36,9 +36,11 @@ class Inspection(Findings):
         near_misses: the places that look like one and stay, with the reason.
         warnings: what else a user should know, one line each.
         source: the model's file, None for an `onnx.ModelProto`.
+        converted_before: how many kernel nodes the model had already.
     """
 
     source: Path | None = None
+    converted_before: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The findings as JSON data, `schema` 1; the keys are those of `Match` and `NearMiss`."""
@@ -58,12 +60,14 @@ class Inspection(Findings):
             ],
             "near_misses": [asdict(near_miss) for near_miss in self.near_misses],
             "warnings": list(self.warnings),
+            "converted_before": self.converted_before,
         }
 
     def __str__(self) -> str:
         lines = [
             f"{self.source or 'model'}: {_count(len(self.matches), 'match', 'matches')}, "
             f"{_count(len(self.near_misses), 'near miss', 'near misses')}"
+            + (f", {self.converted_before} converted before" if self.converted_before else "")
         ]
         for match in self.matches[:_SHOWN]:
             operands = ", ".join(match.inputs.values())
@@ -188,6 +192,7 @@ def inspect(
         near_misses=conversion.near_misses,
         warnings=conversion.warnings,
         source=conversion.source,
+        converted_before=conversion.converted_before,
     )
 
 
@@ -212,11 +217,14 @@ def restore(model: onnx.ModelProto | str | os.PathLike[str]) -> onnx.ModelProto:
     return proto
 
 
-def _rewrite(model: onnx.ModelProto, kernels: Mapping[str, Kernel], relaxed: bool, report: Findings) -> None:
+def _rewrite(
+    model: onnx.ModelProto, kernels: Mapping[str, Kernel], relaxed: bool, report: Inspection
+) -> None:
     """Rewrites a model in place until nothing is left to do, and tells `report` what was found."""
     order: dict[tuple[str, str], int] = {}
+    index = ModelIndex(model)
+    report.converted_before = sum(scope.domains.count(catalog.DOMAIN) for scope in index.scopes)
     while True:
-        index = ModelIndex(model)
         sites, findings = find(index, list(kernels.values()), relaxed=relaxed)
         planned = plan(index, sites, kernels)
         report.matches.extend(site.match for site, _ in planned.sites)
@@ -231,6 +239,7 @@ def _rewrite(model: onnx.ModelProto, kernels: Mapping[str, Kernel], relaxed: boo
             report.matches.sort(key=lambda match: order.get((match.scope, match.result), len(order)))
         if not applied.may_match_again:
             return
+        index = ModelIndex(model)
 
 
 def _order_of_values(index: ModelIndex) -> dict[tuple[str, str], int]:

@@ -115,6 +115,7 @@ class _Done:
     def document(self, planned: PlannedOutput) -> dict[str, Any]:
         return {
             **self.conversion.to_dict(),
+            "ok": not self.problem,
             "source": str(planned.source),
             "output": str(planned.target) if self.written else None,
             "seconds": self.seconds,
@@ -125,6 +126,8 @@ class _Done:
     def summary(self, planned: PlannedOutput) -> str:
         found = output.count(len(self.conversion.matches), "gradient")
         missed = output.count(len(self.conversion.near_misses), "near miss", "near misses")
+        if self.conversion.converted_before:
+            missed += f", {self.conversion.converted_before} converted before"
         portable = self.conversion.portable
         if portable is not None:
             missed += f", {output.count(len(portable.expanded), 'training-only node')} made portable"
@@ -226,7 +229,7 @@ def _convert_all(task: _Task, plan: list[PlannedOutput], jobs: int, as_json: boo
         report.warnings(document.get("warnings", ()))
     failed = sum(document["error"] is not None for document in documents)
     if as_json:
-        output.print_json({"schema": 1, "files": documents})
+        output.print_json({"schema": 1, "ok": not failed, "files": documents})
     else:
         written = sum(document["output"] is not None for document in documents)
         line = f"{written} of {output.count(len(documents), 'model')} converted"

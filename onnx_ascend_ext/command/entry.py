@@ -56,7 +56,7 @@ def _run(arguments: Sequence[str]) -> int:
         _abandon_stdout()
         return EXIT_FAILED
     except Exception as error:
-        if isinstance(error, OSError) and not error.filename:
+        if isinstance(error, OSError) and error.errno and not error.filename:
             _abandon_stdout()
         message, status = failure.reason(error), EXIT_FAILED
     else:
@@ -69,7 +69,7 @@ def _failed(arguments: Sequence[str], message: str, status: int) -> int:
     """The exit status, after the JSON of what failed where JSON was asked for."""
     if "--json" in itertools.takewhile("--".__ne__, arguments):
         try:
-            output.print_json({"schema": 1, "ok": False, "error": message})
+            output.print_json(failure.document(message))
         except OSError:
             _abandon_stdout()
     return status

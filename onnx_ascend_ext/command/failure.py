@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from onnx_ascend_ext.errors import AscendExtError
 
@@ -23,8 +24,11 @@ def reason(error: Exception, source: str = "") -> str:
     if isinstance(error, AscendExtError):
         return " ".join(str(error).split())
     if isinstance(error, OSError):
-        # Only what is written to standard output has no name.
-        return f"{error.filename or 'standard output'}: {error.strerror}" if error.errno else str(error)
+        if not error.errno:
+            return str(error)
+        # What is written to standard output has no name; neither has a pipe or a new process, which fail
+        # while a file is worked on.
+        return f"{error.filename or source or 'standard output'}: {error.strerror}"
     label = f"{source}: " if source else ""
     if isinstance(error, MemoryError):
         return f"{label}out of memory"
@@ -35,3 +39,8 @@ def reason(error: Exception, source: str = "") -> str:
         f"{label}internal error, {type(error).__name__}: {words}; please report it with the output of the "
         f"same command under {_TRACEBACK_VARIABLE}=1"
     )
+
+
+def document(message: str, source: str | None = None) -> dict[str, Any]:
+    """The JSON of work that failed: on `source`, where it was on one of several files."""
+    return {"schema": 1, "ok": False, "source": source, "error": message}

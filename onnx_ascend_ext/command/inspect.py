@@ -47,7 +47,7 @@ def command(
             findings = inspect(path, **options)
         except Exception as error:
             message = failure.reason(error, path)
-            documents.append({"schema": 1, "source": path, "error": message})
+            documents.append(failure.document(message, path))
             if not as_json:
                 output.print_line(message)
             continue
@@ -56,19 +56,21 @@ def command(
             _print(path, findings)
     failed = sum(document["error"] is not None for document in documents)
     if as_json:
-        output.print_json({"schema": 1, "files": documents})
+        output.print_json({"schema": 1, "ok": not failed, "files": documents})
     else:
         output.print_line(f"{len(documents) - failed} of {output.count(len(documents), 'model')} inspected")
     return 1 if failed else 0
 
 
 def _document(path: str, findings: Inspection) -> dict[str, Any]:
-    return {**findings.to_dict(), "source": path, "error": None}
+    return {**findings.to_dict(), "ok": True, "source": path, "error": None}
 
 
 def _print(path: str, findings: Inspection) -> None:
     found = output.count(len(findings.matches), "gradient")
     missed = output.count(len(findings.near_misses), "near miss", "near misses")
+    if findings.converted_before:
+        missed += f", {findings.converted_before} converted before"
     output.print_line(f"{path}: {found}, {missed}")
     report.matches(findings.matches, report.ALL)
     report.near_misses(findings.near_misses, report.ALL)

@@ -23,7 +23,8 @@ _LEAST_WIDTH = 60
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    """Prints one JSON document on stdout."""
+    """Prints one JSON document on stdout; it is `ok` where it does not say otherwise."""
+    document = {"ok": True, **document}
     # Indented for a reader; for a program, which a long list takes a while to write, in one line.
     indent = 2 if sys.stdout.isatty() else None
     # What stdout cannot encode it writes as Python's escapes, not all of which are JSON's.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from onnx_ascend_ext.command import failure
 from onnx_ascend_ext.command.output import show_own_warnings
 
 if TYPE_CHECKING:
@@ -53,22 +54,23 @@ def _alone(work: Work, planned: PlannedOutput) -> Outcome:
 
 def failed(planned: PlannedOutput, message: str) -> Outcome:
     """The outcome of a file that nothing was written for."""
-    return message, {"schema": 1, "source": str(planned.source), "output": None, "error": message}
+    return message, {**failure.document(message, str(planned.source)), "output": None}
 
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool, which is not waited for where the block is left by an exception."""
+    """Yield a pool, whose workers are ended where the block is left by an exception."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     # Workers start afresh: ONNX Runtime does not survive a fork.
     context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(workers, context, initializer=show_own_warnings) as pool:
         try:
             yield pool
         except BaseException:
-            for worker in multiprocessing.active_children():
+            for worker in set(multiprocessing.active_children()) - others:
                 worker.terminate()
             raise
 

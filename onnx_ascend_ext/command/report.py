@@ -85,17 +85,20 @@ def device(used: Device | None) -> str:
 
 def place(run: Execution) -> str:
     """Where a run took place: the NPU only where converted nodes ran there."""
-    if set(run.nodes) == set(run.fallen_back):
-        return "the CPU"
     return device(run.device)
 
 
-def execution(run: Execution) -> None:
-    """Prints where each converted node ran, and complains on stderr where that was not the NPU."""
+def execution(run: Execution, model: str | None = None) -> None:
+    """Prints where each converted node ran, and complains on stderr where that was not the NPU.
+
+    Args:
+        run: the run.
+        model: the model's name, None for one that has just been written.
+    """
     if run.nodes:
         print_table("", ("converted node", "ran on"), list(run.nodes.items()))
-    else:
-        print_line("the model has no converted node; `onnx-ascend convert` makes them")
+    elif model is not None:
+        print_line(f"{model} has no converted node; `onnx-ascend convert` makes them")
     if run.note:
         log(f"warning: {run.note}")
     if run.fallen_back:
@@ -107,9 +110,9 @@ def execution(run: Execution) -> None:
             log(f"reason: {reason}")
 
 
-def verification(result: Verification) -> None:
-    """Prints where the nodes ran, and the differences."""
-    execution(result.execution)
+def verification(result: Verification, model: str | None = None) -> None:
+    """Prints where the nodes of a model ran, as `execution` does, and the differences."""
+    execution(result.execution, model)
     print_table(
         "",
         ("output", "dtype", "max |error|", "max relative", "rtol", "atol", "equal"),

@@ -58,7 +58,7 @@ def command(
         }
         output.print_json({"schema": 1, "ok": ok, **execution_dict(result), "outputs": shapes})
         return 0 if ok else 1
-    report.execution(result)
+    report.execution(result, model)
     output.print_table(
         "",
         ("output", "dtype", "shape"),

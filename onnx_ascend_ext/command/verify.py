@@ -36,5 +36,5 @@ def command(original: str, converted: str, *, as_json: bool, **options: Any) -> 
     if as_json:
         output.print_json(result.to_dict())
     else:
-        report.verification(result)
+        report.verification(result, converted)
     return 0 if result.ok else 1

@@ -30,7 +30,8 @@ def backend_checks(backend: Backend) -> Iterator[Check]:
     if backend.name == "cann":
         yield from package_checks(backend)
     yield from custom_checks()
-    visible = list(mask_checks(backend))
+    # Without a start the list of devices is empty, whatever the mask is.
+    visible = list(mask_checks(backend)) if backend.run_mode is not None else []
     if backend.name == "cann" and not backend.devices:
         visible += node_checks()
     yield from visible

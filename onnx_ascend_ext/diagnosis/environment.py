@@ -11,17 +11,19 @@ from onnx_ascend_ext.native import Backend
 
 NAME = "CANN environment"
 
-_HOME_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
+# Both say where CANN is.
+HOME_VARIABLE = "ASCEND_HOME_PATH"
+HOME_VARIABLES = (HOME_VARIABLE, "ASCEND_TOOLKIT_HOME")
 
 
 def environment_checks(backend: Backend) -> Iterator[Check]:
     """What set_env.sh has set, or that nobody has sourced it."""
-    homes = {os.environ[name]: name for name in reversed(_HOME_VARIABLES) if os.environ.get(name)}
+    homes = {os.environ[name]: name for name in reversed(HOME_VARIABLES) if os.environ.get(name)}
     if not homes and backend.facts["set_env"]:
         yield Check(
             NAME,
             severity(backend),
-            "CANN is installed, but its set_env.sh was not sourced (ASCEND_HOME_PATH is not set): "
+            f"CANN is installed, but its set_env.sh was not sourced ({HOME_VARIABLE} is not set): "
             + source_cann(backend),
         )
     for home, variable in homes.items():

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onnx_ascend_ext.diagnosis.check import Check, folder_fault, source_cann
+from onnx_ascend_ext.diagnosis.environment import HOME_VARIABLE
 from onnx_ascend_ext.native import Backend
 
 NAME = "operator package"
@@ -41,10 +42,10 @@ def package_checks(backend: Backend) -> Iterator[Check]:
 
 def _package() -> tuple[str, str]:
     """What says where the package is, and the folder; empty where nothing does."""
-    home = os.environ.get("ASCEND_HOME_PATH")
+    home = os.environ.get(HOME_VARIABLE)
     # Where there is this folder, CANN asks no further.
     if home and (latest := Path(home, "opp_latest")).is_dir():
-        return "opp_latest of ASCEND_HOME_PATH", str(latest)
+        return f"opp_latest of {HOME_VARIABLE}", str(latest)
     return "ASCEND_OPP_PATH", os.environ.get("ASCEND_OPP_PATH", "")
 
 

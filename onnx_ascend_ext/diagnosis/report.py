@@ -11,6 +11,7 @@ from typing import Any
 from onnx_ascend_ext.diagnosis import backend as acl
 from onnx_ascend_ext.diagnosis import onnx_runtime
 from onnx_ascend_ext.diagnosis.check import Check
+from onnx_ascend_ext.diagnosis.environment import HOME_VARIABLES
 from onnx_ascend_ext.errors import AscendExtError
 from onnx_ascend_ext.native import Backend, describe, library_path
 
@@ -18,8 +19,7 @@ LIBRARY = "library"
 
 # CANN's own variables that decide what is found; set by its set_env.sh and by the user.
 _CANN_VARIABLES = (
-    "ASCEND_HOME_PATH",
-    "ASCEND_TOOLKIT_HOME",
+    *HOME_VARIABLES,
     "ASCEND_OPP_PATH",
     "ASCEND_CUSTOM_OPP_PATH",
     "ASCEND_RT_VISIBLE_DEVICES",

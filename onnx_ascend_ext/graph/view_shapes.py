@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from onnx_ascend_ext.graph.index import attributes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onnx_ascend_ext.graph.constants import Constants
     from onnx_ascend_ext.graph.scope import Scope
 
 Dim: TypeAlias = "int | str | None"
@@ -19,18 +18,28 @@ Dim: TypeAlias = "int | str | None"
 Shape: TypeAlias = "tuple[Dim, ...]"
 
 
-def view_shape(constants: Constants, scope: Scope, index: int, shape: Shape | None) -> Shape | None:
+class KnownIntegers(Protocol):
+    """What is known of the integers that views take as inputs."""
+
+    def integers(self, scope: Scope, name: str) -> tuple[int, ...] | None:
+        """The elements of a constant vector, or None."""
+
+    def axes(self, scope: Scope, index: int) -> tuple[int, ...] | None:
+        """The axes of a Squeeze or Unsqueeze node, or None where they are not known."""
+
+
+def view_shape(known: KnownIntegers, scope: Scope, index: int, shape: Shape | None) -> Shape | None:
     """The shape of a view's result, or None when not even its rank is known.
 
     Args:
-        constants: the model's constants, for axes and shapes that are inputs.
+        known: for axes and shapes that are inputs.
         scope: where the node lies.
         index: a node whose operator is in `operators.VIEWS`.
         shape: the shape of its first input, None where that is not known.
     """
     op_type, inputs = scope.op_types[index], scope.inputs[index]
     if op_type in ("Reshape", "Expand"):
-        dims = constants.integers(scope, inputs[1]) if len(inputs) > 1 else None
+        dims = known.integers(scope, inputs[1]) if len(inputs) > 1 else None
         if dims is None:
             return None
         if op_type == "Reshape":
@@ -46,7 +55,7 @@ def view_shape(constants: Constants, scope: Scope, index: int, shape: Shape | No
         if sorted(order) != list(range(len(shape))):
             return None
         return tuple(shape[axis] for axis in order)
-    axes = constants.axes(scope, index)
+    axes = known.axes(scope, index)
     return _squeezed(scope, index, shape, axes) if op_type == "Squeeze" else _unsqueezed(shape, axes)
 
 

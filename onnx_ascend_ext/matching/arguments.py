@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     _Value = tuple[Scope, str]
 
-NEGATING = frozenset({"Neg", "Sub", "Mul", "Div", "Identity"})
-"""Operators that may make the negative of one of their operands."""
+_NEGATING = frozenset({"Neg", "Sub", "Mul", "Div", "Identity"})
+LINEAR = _NEGATING | {"Add"}
+"""Operators that may make a multiple or a sum of their operands."""
 
-_LINEAR = NEGATING | {"Add"}
 _MAX_STEPS = 64
 # A value that this factor takes out of the range of an element type has a Sigmoid of 0 or 1 in it.
 _MAX_FACTOR = 64
@@ -39,7 +39,10 @@ class Arguments:
     def may_be_negative(self, scope: Scope, name: str) -> bool:
         """Whether the node that computes a value may make the negative of another value."""
         index = scope.producer.get(name)
-        return index is not None and scope.op_types[index] in NEGATING
+        if index is None or scope.op_types[index] != "Add":
+            return index is not None and scope.op_types[index] in _NEGATING
+        sources = [scope.producer.get(source) for source in scope.inputs[index]]
+        return any(source is not None and scope.op_types[source] in _NEGATING for source in sources)
 
     def of(self, scope: Scope, name: str) -> Argument:
         """The argument that a name stands for; equal multiples and equal differences are one argument."""
@@ -61,16 +64,23 @@ class Arguments:
         return Argument(scope, self._combinations.setdefault(positive, name), sign < 0)
 
     def _terms(self, scope: Scope, name: str) -> dict[_Value, Rational]:
-        """The values that a value is a multiple or a sum of multiples of, each with its factor."""
+        """The values that a value is a multiple or a sum of multiples of, each with its factor.
+
+        A sum is taken apart only by factors that are exact in floating-point arithmetic, and where nothing
+        cancels: `3 * (x - h)` and `3 * x - 3 * h` may differ in most of their digits.
+        """
         scope, name, factor = self._multiple(scope, name, _MAX_FACTOR)
+        whole = {(scope, name): factor}
         index = scope.producer.get(name)
         op_type = scope.op_types[index] if index is not None and not scope.domains[index] else ""
         if index is None or op_type not in ("Add", "Sub") or len(scope.inputs[index]) != 2:
-            return {(scope, name): factor}
+            return whole
         terms: dict[_Value, Rational] = {}
         for source in scope.inputs[index]:
             owner, base, times = self._multiple(scope, source, _MAX_FACTOR)
-            terms[owner, base] = terms.get((owner, base), 0) + factor * times
+            if (owner, base) in terms or not _is_power_of_two(factor * times):
+                return whole
+            terms[owner, base] = factor * times
             if op_type == "Sub":
                 factor = -factor
         return terms
@@ -95,7 +105,7 @@ class Arguments:
     def _step(self, scope: Scope, index: int) -> tuple[str, Rational] | None:
         """The operand that a node's result is a multiple of and the factor, or None where it is of none."""
         op_type, inputs = scope.op_types[index], scope.inputs[index]
-        if op_type not in _LINEAR or scope.domains[index]:
+        if op_type not in LINEAR or scope.domains[index]:
             return None
         if len(inputs) == 1:
             return (inputs[0], -1 if op_type == "Neg" else 1) if op_type in ("Identity", "Neg") else None
@@ -117,3 +127,8 @@ class Arguments:
     def _number(self, scope: Scope, name: str) -> Rational | None:
         constant = self._store.constants.uniform(self._store.owner(scope, name), name)
         return constant.value if constant is not None and not constant.variable else None
+
+
+def _is_power_of_two(number: Rational) -> bool:
+    fraction = abs(Fraction(number))
+    return fraction.numerator.bit_count() == 1 and fraction.denominator.bit_count() == 1

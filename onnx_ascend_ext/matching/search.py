@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from onnx_ascend_ext.algebra import ZERO, Form, TooLargeError, quotient
-from onnx_ascend_ext.matching.arguments import NEGATING
+from onnx_ascend_ext.matching.arguments import LINEAR
 from onnx_ascend_ext.matching.binding import Binder
 from onnx_ascend_ext.matching.bound import Operand, Split
 from onnx_ascend_ext.matching.cancellations import Cancellations
@@ -139,7 +139,7 @@ class Search:
                     continue
             else:
                 source = producer.get(inputs[index][0]) if inputs[index] else None
-                if source is None or op_types[source] not in NEGATING:
+                if source is None or op_types[source] not in LINEAR:
                     continue
                 if not self._valuation.is_sigmoid_of_negative(scope, index):
                     continue

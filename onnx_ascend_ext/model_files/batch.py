@@ -86,14 +86,17 @@ def _expand(paths: Iterable[str | os.PathLike[str]], output: Path | None) -> lis
     """Each model file once, with the name that its output has below the folder `output`."""
     found: dict[Path, tuple[Path, Path]] = {}
     empty = []
+    any_file = False
     for path in map(Path, paths):
         inside = _models_below(path, output) if _is_folder(path) else []
         if not inside and _is_folder(path):
             empty.append(path)
+        else:
+            any_file = True
         named = [(path / name, name) for name in inside] or [(path, Path(path.name))]
         for source, name in named:
             found.setdefault(Path(os.path.realpath(source.parent), source.name), (source, name))
-    if empty and len(empty) == len(found):
+    if empty and not any_file:
         raise ModelError(f"{shown(empty[0])}: no .onnx file is in this folder")
     return list(found.values())
 

@@ -26,6 +26,9 @@ def load(path: str | os.PathLike[str]) -> ModelProto:
     leads out of that folder through a symlink is refused, and so is a file with several hard links, except
     those that `save(..., external_data="link")` made.
 
+    `/dev/stdin` is standard input, which is read once, however often it is loaded; a model from there that
+    has external data is refused.
+
     Raises:
         ModelError: the file is missing, unreadable or no whole ONNX model, or its external data is missing,
             too short or outside the model's folder.

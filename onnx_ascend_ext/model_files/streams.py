@@ -20,6 +20,7 @@ STDOUT = Path("/dev/stdout")
 _CHUNK = 1 << 20
 
 
+# Kept, since one command may name it twice, as `verify - -` does.
 @functools.cache
 def read_stdin() -> bytes:
     """What standard input holds, which can be read once.

@@ -24,7 +24,7 @@ from onnx_ascend_ext.graph.operators import BROADCASTING_OPSET
 _OPSET_OF_MIXED_POW = 12
 """The first opset whose Pow takes an exponent of another dtype, and whose Constant has `value_float`."""
 
-COPYING = ("Sum", "Max")
+COPYING = ("Sum", "Max", "Min")
 """Operators that copy an input if it is their only one."""
 
 _MakeConstant = Callable[[float, str, str], Sequence[onnx.NodeProto]]

@@ -124,7 +124,11 @@ def _fit(
 
 
 def _copying(index: ModelIndex) -> str:
-    """An operator that copies nothing in a model with nested bodies; "" for a model without."""
+    """An operator that copies nothing in a model with nested bodies; "" for a model without.
+
+    Raises:
+        UnfitError: the model uses them all.
+    """
     if all(scope.kind != "body" for scope in index.scopes):
         return ""
     own = {scope for (domain, *_), scope in index.functions.items() if domain == DOMAIN}
@@ -135,4 +139,10 @@ def _copying(index: ModelIndex) -> str:
         for op_type, inputs in zip(scope.op_types, scope.inputs, strict=True)
         if op_type in COPYING and len(inputs) == 1
     }
-    return next((op_type for op_type in COPYING if op_type not in used), COPYING[0])
+    unused = [op_type for op_type in COPYING if op_type not in used]
+    if not unused:
+        raise UnfitError(
+            f"each of {', '.join(COPYING)} has a single input somewhere, and ONNX Runtime may take such a "
+            "copy for the kernel's own: replace one of them by Identity"
+        )
+    return unused[0]

@@ -56,7 +56,8 @@ def _imported() -> Any:
             f"ONNX Runtime does not load: {error}; reinstall it in this environment"
         ) from error
     finally:
-        sys.stderr.write(told.getvalue())
+        if sys.stderr is not None and told.getvalue():
+            sys.stderr.write(told.getvalue())
 
 
 def show_errors_only() -> None:

@@ -30,16 +30,21 @@ class Execution:
     Attributes:
         outputs: array for each output, by name.
         nodes: execution provider of each converted node, or `custom-op library`, by node name.
-        device: the NPU that was offered to the session, None for a run on the CPU alone.
+        offered: the NPU that was offered to the session, None for a run on the CPU alone.
         seconds: wall time of the run, without loading.
         note: what a reader must know of how it was run, or an empty string.
     """
 
     outputs: dict[str, Array]
     nodes: dict[str, str]
-    device: Device | None
+    offered: Device | None
     seconds: float
     note: str = ""
+
+    @property
+    def device(self) -> Device | None:
+        """The NPU, where converted nodes ran on it."""
+        return None if set(self.nodes) == set(self.fallen_back) else self.offered
 
     @property
     def fallen_back(self) -> list[str]:

@@ -6,7 +6,6 @@
 #include "dispatch/kernel.h"
 #include "dispatch/soc.h"
 #include "ort/names.h"
-#include "ort/simulator_notice.h"
 #include "ort/unclaimed.h"
 
 using namespace onnx_ascend;
@@ -162,12 +161,4 @@ extern "C" __attribute__((visibility("default"))) size_t onnx_ascend_describe(ch
     }
     if (buffer != nullptr && text.size() < capacity) std::memcpy(buffer, text.c_str(), text.size() + 1);
     return text.size() + 1;
-}
-
-extern "C" __attribute__((visibility("default"))) const char* onnx_ascend_simulator_notice() {
-    try {
-        return take_simulator_notice();
-    } catch (const std::exception&) {
-        return nullptr;
-    }
 }

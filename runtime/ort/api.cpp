@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 
+#include "acl/simulator_notice.h"
+
 namespace onnx_ascend::ort {
 namespace {
 
@@ -72,6 +74,11 @@ bool Ort::shows(const OrtLogger* logger, OrtLoggingLevel level) const {
     OrtStatus* status = api_.Logger_GetLoggingSeverityLevel(logger, &least);
     if (status != nullptr) api_.ReleaseStatus(status);
     return status == nullptr && level >= least;
+}
+
+void Ort::log_simulator_notice(const OrtLogger* logger) const {
+    if (!shows(logger, ORT_LOGGING_LEVEL_WARNING)) return;
+    if (const char* notice = take_simulator_notice()) log(logger, ORT_LOGGING_LEVEL_WARNING, notice);
 }
 
 OrtStatus* Ort::current_exception_status() const noexcept {

@@ -57,6 +57,10 @@ class Ort {
     // Whether a log takes messages of this level; a null one takes none.
     bool shows(const OrtLogger* logger, OrtLoggingLevel level) const;
 
+    // Warns that the simulator stands in, unless the log shows no warnings or another door has warned. ACL
+    // must have been started.
+    void log_simulator_notice(const OrtLogger* logger) const;
+
     // Runs `body` and makes a status of whatever it throws: no exception may reach ONNX Runtime.
     template <typename Body>
     OrtStatus* guarded(Body&& body) const noexcept {

@@ -9,7 +9,6 @@
 #include "ort/data_transfer.h"
 #include "ort/ep.h"
 #include "ort/memcpy_kernels.h"
-#include "ort/simulator_notice.h"
 #include "ort/stream.h"
 
 namespace onnx_ascend::ort {
@@ -177,7 +176,7 @@ size_t Factory::supported_devices(OrtEpDevice** ep_devices, size_t max_ep_device
         ort_.log(logger_, ORT_LOGGING_LEVEL_INFO,
                  std::string(kEpName) + ": " + std::to_string(count) + " device(s), " + acl.soc_name() +
                      " (" + acl.searched_libraries().backend() + ")");
-        log_simulator_notice(ort_, logger_);
+        ort_.log_simulator_notice(logger_);
     } catch (const Error& error) {
         // No device is a state of the machine, not a failure of registering; `onnx_ascend_describe` tells it
         // too.

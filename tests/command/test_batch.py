@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import signal
@@ -84,6 +85,7 @@ class TestInspect:
         ]
         assert found == [("e.onnx", 9, True), ("b.onnx", 0, False), ("a.onnx", 1, True)]
         assert "text, not an ONNX model" in ended.json["files"][1]["error"]
+        assert ended.json["files"][1]["ok"] is False
 
     def test_good_models_alone_exit_with_0(self, onnx_ascend: Command, folder: Path) -> None:
         ended = onnx_ascend("inspect", folder / "a.onnx", folder / "deep" / "e.onnx")
@@ -148,6 +150,25 @@ def test_a_worker_that_is_killed_costs_its_own_file_alone(tmp_path: Path) -> Non
     assert summaries[0] == "a done"
     assert "killer: the process that worked on it was killed" in summaries[1]
     assert summaries[2:] == ["b done", "c done"]
+
+
+def test_a_pool_that_is_left_ends_no_process_but_its_workers(tmp_path: Path) -> None:
+    from onnx_ascend_ext.command import pool
+    from onnx_ascend_ext.model_files import PlannedOutput
+
+    spawn = multiprocessing.get_context("spawn")
+    inbox, outbox = spawn.Pipe(duplex=False)
+    stranger = spawn.Process(target=inbox.recv)
+    stranger.start()
+    plan = [PlannedOutput(Path(name), tmp_path / name) for name in ("a", "b")]
+    outcomes = pool.outcomes(dies_of_killer, plan, jobs=2)
+    next(outcomes)
+    assert len(multiprocessing.active_children()) > 1
+    outcomes.close()
+    assert multiprocessing.active_children() == [stranger]
+    outbox.send("end")
+    stranger.join()
+    assert stranger.exitcode == 0
 
 
 def dies_of_killer(planned) -> tuple[str, dict[str, object]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -17,6 +18,8 @@ from typing import Any
 import onnx
 import onnx.parser
 import pytest
+
+from onnx_ascend_ext.command import failure
 
 Command = Any
 
@@ -191,6 +194,19 @@ class TestJson:
         assert words in ended.json["error"]
         assert words in ended.stderr
 
+    def test_a_library_that_is_not_built_is_a_document_too(self, model: Path) -> None:
+        program = (
+            "from onnx_ascend_ext.native import library; library.LIBRARY_NAME = 'none.so'; "
+            f"from onnx_ascend_ext.command import main; main(['run', {str(model)!r}, '--json'])"
+        )
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        assert ended.returncode == 1
+        found = json.loads(ended.stdout)
+        assert found.keys() == {"schema", "ok", "source", "error"}
+        assert (found["ok"], found["source"]) == (False, None)
+        assert found["error"].startswith("none.so is not in ")
+        assert ended.stderr == f"onnx-ascend: {found['error']}\n"
+
     def test_not_where_it_was_not_asked_for(self, onnx_ascend: Command, tmp_path: Path) -> None:
         assert onnx_ascend("inspect", "none.onnx", cwd=tmp_path).stdout == ""
         assert onnx_ascend("inspect", "--", "--json", cwd=tmp_path).stdout == ""
@@ -244,6 +260,19 @@ class TestStreams:
                 assert "Traceback" not in (ended.stderr or "")
                 if ended.stdout:
                     assert json.loads(ended.stdout)["error"].startswith("none.onnx: ")
+
+
+@pytest.mark.parametrize(
+    ("error", "source", "told"),
+    [
+        (OSError(errno.EAGAIN, "no more"), "a.onnx", "a.onnx: no more"),
+        (OSError(errno.EAGAIN, "no more"), "", "standard output: no more"),
+        (OSError(errno.ENOENT, "missing", "w.bin"), "a.onnx", "w.bin: missing"),
+        (OSError("libx.so is broken"), "a.onnx", "libx.so is broken"),
+    ],
+)
+def test_an_error_of_the_system_names_what_it_is_about(error: OSError, source: str, told: str) -> None:
+    assert failure.reason(error, source) == told
 
 
 @pytest.fixture

@@ -84,6 +84,28 @@ def test_verify_fails_for_a_model_that_computes_something_else(
     assert ended.json["max_abs_error"] > 1e-3
 
 
+def test_verify_names_a_second_model_without_converted_nodes_and_no_npu(
+    onnx_ascend, models: Path, converted: Path
+) -> None:
+    original = models / "torch_mlp" / "model.onnx"
+    ended = onnx_ascend("verify", converted, original)
+    assert ended.status == 0
+    assert f"{original} has no converted node" in ended.stdout.replace("\n", "")
+    document = onnx_ascend("verify", converted, original, "--json").json
+    assert (document["nodes"], document["device"]) == ({}, None)
+    document = onnx_ascend("verify", original, converted, "--json").json
+    assert document["device"]["name"] == "npu:0"
+
+
+def test_inspect_counts_what_was_converted_before(onnx_ascend, models: Path, converted: Path) -> None:
+    assert "0 gradients, 0 near misses, 1 converted before" in onnx_ascend("inspect", converted).stdout
+    original = models / "torch_mlp" / "model.onnx"
+    assert "converted before" not in onnx_ascend("inspect", original).stdout
+    both = onnx_ascend("inspect", original, converted, "--json").json
+    assert both["ok"]
+    assert [(file["ok"], file["converted_before"]) for file in both["files"]] == [(True, 0), (True, 1)]
+
+
 def test_verify_refuses_two_different_models(onnx_ascend, models: Path, converted: Path) -> None:
     ended = onnx_ascend("verify", models / "torch_glu" / "model.onnx", converted)
     assert ended.status == 1

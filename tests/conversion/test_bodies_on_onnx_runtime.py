@@ -100,6 +100,14 @@ def test_a_model_with_bodies_computes_with_a_copy_as_it_has_none_itself(nodes, e
     assert copies(check(model_of(nodes)).model) == expected
 
 
+def test_a_model_with_bodies_that_copies_in_every_way_is_left_alone():
+    model = model_of(f"s = Sum(y) u = Max(y) v = Min(y) {MAIN} {branch('w = Sum(s, u, v)')}")
+    conversion = check(model)
+    assert conversion.matches == []
+    (miss,) = conversion.near_misses
+    assert miss.reason.startswith("each of Sum, Max, Min has a single input somewhere")
+
+
 def test_a_model_that_was_converted_without_a_copy_stays_as_it_is():
     model = check(model_of(f"{MAIN} {branch(BODY + ' w = Add(t, a)')}")).model
     del model.functions[:]

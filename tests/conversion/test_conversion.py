@@ -118,8 +118,15 @@ def test_the_report_as_json():
         ],
         "near_misses": [],
         "warnings": [],
+        "converted_before": 0,
     }
     assert json.loads(json.dumps(document)) == document
+
+
+def test_the_report_counts_what_was_converted_before():
+    again = ax.inspect(ax.convert(parse(NAMED)).model)
+    assert (len(again.matches), again.converted_before) == (0, 1)
+    assert str(again) == "model: 0 matches, 0 near misses, 1 converted before"
 
 
 def test_a_near_miss_as_json():

@@ -48,6 +48,15 @@ def test_a_failing_start_of_acl_is_one_line_with_code_cause_and_fix(doctor, cann
     assert found.all("devices") == found.all("kernels") == []
 
 
+def test_a_mask_is_not_blamed_where_acl_does_not_start(doctor, cann) -> None:
+    environment = {**cann.environment, "ASCEND_RT_VISIBLE_DEVICES": "0"}
+    (told,) = doctor(**environment).all("device mask")
+    assert told[0] == "ok"
+    found = doctor(**environment, ASCEND_SIM_FAULT="aclInit:1:507899")
+    assert found.all("device mask") == []
+    assert len(found.all("device nodes")) >= 1
+
+
 def test_without_any_cann_it_says_once_that_the_simulator_stands_in(doctor) -> None:
     found = doctor()
     assert found.ok

@@ -82,10 +82,11 @@ MORE = ", float zero = {0}, float two = {2}, float three = {3}, float minus = {-
         ("d", "b = Sub(x, g)"),
         ("d", "n = Neg(g) b = Add(n, x)"),
         ("d", "n = Sub(g, x) b = Neg(n)"),
+        ("f", "t = Mul(x, two) u = Mul(g, two) b = Sub(t, u)"),
     ],
 )
 def test_sigmoids_of_one_value_in_two_spellings_are_one(first, second):
-    nodes = f"a = Mul(x, two) d = Sub(x, g) y = Sigmoid({first}) {second} z = Sigmoid(b) "
+    nodes = f"a = Mul(x, two) d = Sub(x, g) f = Mul(d, two) y = Sigmoid({first}) {second} z = Sigmoid(b) "
     model = main_graph(nodes + "s = Sub(one, z) m = Mul(s, y) r = Mul(g, m)", constants=MORE)
     site = only(model)
     assert site.match.proven_sigmoid
@@ -104,11 +105,14 @@ def test_sigmoids_of_one_value_in_two_spellings_are_one(first, second):
         ("a", "b = Mul(g, two)"),
         ("d", "b = Add(x, g)"),
         ("d", "n = Mul(g, two) b = Sub(x, n)"),
+        # Equal in exact arithmetic, and far apart where `x` and `g` are large and close.
+        ("e", "t = Mul(x, three) u = Mul(g, three) b = Sub(t, u)"),
+        ("x", "t = Mul(x, three) b = Sub(t, a)"),
     ],
 )
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_sigmoids_of_two_values_in_such_spellings_are_two(first, second, relaxed):
-    nodes = f"a = Mul(x, two) d = Sub(x, g) y = Sigmoid({first}) {second} z = Sigmoid(b) "
+    nodes = f"a = Mul(x, two) d = Sub(x, g) e = Mul(d, three) y = Sigmoid({first}) {second} z = Sigmoid(b) "
     model = main_graph(nodes + "s = Sub(one, z) m = Mul(s, y) r = Mul(g, m)", constants=MORE)
     assert results(model, relaxed=relaxed) == []
 
@@ -134,6 +138,8 @@ ACCURATE = {
     "a multiple": "t = Constant<value_float: float = 2.0>() n = Constant<value_float: float = -2.0>() "
     "a = Mul(x, t) b = Mul(n, x) y = Sigmoid(a) z = Sigmoid(b) m = Mul(y, z) r = Mul(g, m)",
     "a difference": "a = Sub(x, g) b = Sub(g, x) z = Sigmoid(b) y = Sigmoid(a) m = Mul(y, z) r = Mul(g, m)",
+    "a sum with a negative": "a = Sub(x, g) n = Neg(x) b = Add(g, n) y = Sigmoid(a) z = Sigmoid(b) "
+    "m = Mul(y, z) r = Mul(g, m)",
     "exp, a sum": "e = Exp(x) n = Neg(x) f = Exp(n) two = Add(one, one) t = Sum(e, two, f) i = Reciprocal(t) "
     "r = Mul(g, i)",
     "exp, two sums": "e = Exp(x) a = Add(one, e) n = Neg(x) f = Exp(n) b = Add(one, f) p = Div(one, a) "

@@ -50,6 +50,8 @@ class TestCollect:
     def test_a_folder_without_models(self, folder: Path) -> None:
         with pytest.raises(ModelError, match=r"no \.onnx file"):
             collect([folder / "folder.onnx"])
+        with pytest.raises(ModelError, match=r"no \.onnx file"):
+            collect([folder / "folder.onnx", folder / "folder.onnx"])
 
     def test_a_folder_without_models_beside_others_stands_for_itself(self, folder: Path) -> None:
         given = [folder / "folder.onnx", folder / "a.onnx"]

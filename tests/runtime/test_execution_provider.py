@@ -143,10 +143,12 @@ def test_sizes_that_become_known_in_a_run_may_need_any_number_of_dimensions(
         assert simulator.counters()["aclnnSigmoidBackward"] == before + launches
 
 
-def test_a_broadcast_that_needs_too_many_dimensions_is_left_to_the_cpu(capfd):
-    g_text = ",".join("2" if d % 2 else "1" for d in range(10))
-    y_text = ",".join("1" if d % 2 else "2" for d in range(10))
-    session = ep_session(one_node("float", g_text, y_text, ",".join("2" * 10)))
+@pytest.mark.parametrize("size", ["2", "65536"])
+def test_a_broadcast_that_needs_too_many_dimensions_is_left_to_the_cpu(size, capfd):
+    # The product of the larger ones is 2 to the 160th.
+    g_text = ",".join(size if d % 2 else "1" for d in range(10))
+    y_text = ",".join("1" if d % 2 else size for d in range(10))
+    session = ep_session(one_node("float", g_text, y_text, ",".join([size] * 10)))
     assert nodes_on_ep(session) == []
     assert "at most 8 dimensions" in capfd.readouterr().err
 

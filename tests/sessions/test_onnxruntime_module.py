@@ -54,3 +54,17 @@ def test_each_state_of_the_installation(tmp_path: Path, module: str, words: str,
     assert ended.stdout.startswith(words)
     assert len(ended.stdout.splitlines()) == 1
     assert ended.stderr == noise
+
+
+def test_what_it_writes_is_dropped_where_there_is_no_stderr(tmp_path: Path) -> None:
+    (tmp_path / "onnxruntime.py").write_text(
+        "import sys; sys.stderr.write('of note'); __version__ = '1.0'; InferenceSession = 1"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.stderr = None\n{PROGRAM}"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "1.0\n", "")

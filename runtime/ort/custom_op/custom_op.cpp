@@ -7,7 +7,6 @@
 
 #include "dispatch/host_call.h"
 #include "ort/custom_op/shape_inference.h"
-#include "ort/simulator_notice.h"
 #include "ort/tensors.h"
 
 namespace onnx_ascend::ort {
@@ -162,7 +161,7 @@ CustomOp::CustomOp(const Ort& ort, const Kernel& kernel, DType dtype)
         const CustomOp& me = self(op);
         return me.ort_.guarded([&] {
             *out = new CustomKernel(me.ort_, me.kernel_, me.dtype_, node_name(me.ort_, info));
-            log_simulator_notice(me.ort_, logger_of(me.ort_, info));
+            me.ort_.log_simulator_notice(logger_of(me.ort_, info));
         });
     };
     KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {

@@ -28,7 +28,7 @@ struct BinaryLoops {
     RealLoops streaming;
     ComplexLoops complex;
 
-    // `streams` where the result is larger than the caches, so that writing past them is faster.
+    // `streams` where the operands together are larger than the caches, so that writing past them is faster.
     BinaryLoop of(aclDataType type, bool streams) const noexcept {
         const RealLoops& chosen = streams ? streaming : real;
         switch (type) {

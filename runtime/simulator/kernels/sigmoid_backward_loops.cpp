@@ -8,7 +8,8 @@
 namespace onnx_ascend::simulator::ONNX_ASCEND_SIM_ISA {
 namespace {
 
-// Elements up to the first one of `to` that lies at a multiple of `size` bytes.
+// Elements up to the first one of `to` that lies at a multiple of `size` bytes; launches are refused where
+// `to` is not aligned to its elements.
 inline size_t until_aligned(const void* to, size_t size, size_t element_size) {
     const size_t beyond = reinterpret_cast<uintptr_t>(to) % size;
     return beyond == 0 ? 0 : (size - beyond) / element_size;

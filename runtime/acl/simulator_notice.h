@@ -2,8 +2,6 @@
 // whichever door comes first.
 #pragma once
 
-#include "ort/api.h"
-
 namespace onnx_ascend {
 
 // The text, for one caller in a process; null for every other, and where the simulator was chosen or is not
@@ -11,10 +9,3 @@ namespace onnx_ascend {
 const char* take_simulator_notice();
 
 }  // namespace onnx_ascend
-
-namespace onnx_ascend::ort {
-
-// Gives it through a log of ONNX Runtime, unless that shows no warnings. ACL must have been started.
-void log_simulator_notice(const Ort& ort, const OrtLogger* logger);
-
-}  // namespace onnx_ascend::ort
