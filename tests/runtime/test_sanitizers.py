@@ -147,8 +147,9 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     shutil.copytree(present, built.package, ignore=shutil.ignore_patterns("lib", "converters", "__pycache__"))
     shutil.copytree(Path(str(resources.folder("converters"))), built.package / "converters")
     generator = ("-G", "Ninja") if shutil.which("ninja") else ()
+    options = ("-DCMAKE_CXX_COMPILER=g++", f"-DONNX_ASCEND_SANITIZER={built.name}")
     for command in (
-        ("-S", RUNTIME, "-B", "build", *generator, f"-DONNX_ASCEND_SANITIZER={built.name}"),
+        ("-S", RUNTIME, "-B", "build", *generator, *options),
         ("--build", "build", "--parallel", "2"),
         ("--install", "build", "--prefix", built.package.parent),
     ):
