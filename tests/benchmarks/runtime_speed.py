@@ -226,7 +226,7 @@ def main() -> None:
     parser.add_argument("--elements", type=int, nargs="+", default=[1, 65536, 16_000_000])
     parser.add_argument("--types", nargs="+", choices=TYPES, default=list(TYPES))
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--seconds", type=float, default=5.0, help="for each row (default: 5)")
+    parser.add_argument("--seconds", type=float, default=12.0, help="for each size and type (default: 12)")
     parser.add_argument("--training-python", help="an interpreter with onnxruntime-training")
     parser.add_argument("--serve-training", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
