@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -264,8 +265,9 @@ def _names(names: Iterable[str]) -> list[str]:
 
 def _check_texts(report: Findings) -> None:
     """Raises TypeError where a name is bytes, which protobuf gives for text that is not UTF-8."""
-    for match in report.matches:
-        "".join((match.result, *match.nodes, *match.inputs.values()))
+    "".join(match.result for match in report.matches)
+    "".join(chain.from_iterable(match.nodes for match in report.matches))
+    "".join(chain.from_iterable(match.inputs.values() for match in report.matches))
     "".join(miss.node for miss in report.near_misses)
 
 

@@ -19,11 +19,14 @@ from types import FrameType
 import click
 
 from onnx_ascend_ext.command import failure, output
+from onnx_ascend_ext.command.deferred_imports import defer_imports
 from onnx_ascend_ext.command.group import cli
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
+
+_COLLECTION_THRESHOLD = 100_000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -31,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # As numpy is imported, OpenBLAS starts threads for linear algebra, which no command does: that takes a
     # noticeable part of a second.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    defer_imports()
+    # Importing makes many objects that all stay.
+    gc.set_threshold(_COLLECTION_THRESHOLD)
     signal.signal(signal.SIGTERM, _terminated)
     _prepare_streams()
     output.show_own_warnings()

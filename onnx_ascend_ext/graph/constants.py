@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from onnx import AttributeProto, TensorProto
 
 from onnx_ascend_ext.graph.index import attributes_of
-from onnx_ascend_ext.graph.tensors import (
-    converted,
-    elements,
-    exact,
-    is_exact_in_floats,
-    is_external,
-    uniform_value,
-)
+from onnx_ascend_ext.graph.number_formats import converted, exact, is_exact_in_floats
+from onnx_ascend_ext.graph.tensors import elements, is_external, uniform_value
 from onnx_ascend_ext.graph.view_shapes import view_shape
 
 if TYPE_CHECKING:

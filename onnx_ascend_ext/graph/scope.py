@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 from onnx_ascend_ext.errors import ModelError
@@ -17,6 +18,7 @@ ScopeKind = Literal["main", "body", "function", "training"]
 
 # The operators of the default domain that have graph attributes.
 _OPS_WITH_BODIES = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+_FIELDS = attrgetter("op_type", "domain", "input", "output")
 
 
 def node_label(node: NodeProto) -> str:
@@ -89,14 +91,11 @@ class Scope:
     def _read_nodes(self) -> None:
         """Copy the fields of all nodes, one node at a time, since every access makes Python objects anew."""
         one_string = {"ai.onnx": ""}.setdefault
-        op_types, domains, inputs, outputs = self.op_types, self.domains, self.inputs, self.outputs
-        for node in self.nodes:
-            op_type = node.op_type
-            op_types.append(one_string(op_type, op_type))
-            domain = node.domain
-            domains.append(one_string(domain, domain) if domain else "")
-            inputs.append(node.input[:])
-            outputs.append(node.output[:])
+        for op_type, domain, inputs, outputs in map(_FIELDS, self.nodes):
+            self.op_types.append(one_string(op_type, op_type))
+            self.domains.append(one_string(domain, domain) if domain else "")
+            self.inputs.append(inputs[:])
+            self.outputs.append(outputs[:])
 
     def _index_producers(self) -> None:
         names = list(chain.from_iterable(self.outputs))

@@ -10,8 +10,8 @@ from onnx import TensorProto
 
 from onnx_ascend_ext.algebra import Form, TooLargeError, quotient
 from onnx_ascend_ext.graph import ShapeOf
+from onnx_ascend_ext.graph.number_formats import FLOAT_TYPES, widens
 from onnx_ascend_ext.graph.operators import VIEWS
-from onnx_ascend_ext.graph.tensors import FLOAT_TYPES, widens
 from onnx_ascend_ext.matching.bound import Bound, Operand, Split
 from onnx_ascend_ext.matching.region import MAX_NODES, region
 

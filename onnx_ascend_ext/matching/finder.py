@@ -184,7 +184,8 @@ class _Finder:
             names = (activation, gradient) if pattern.gradient else (gradient, activation)
             result = outputs[root][0]
             labels = tuple([node.name or node_label(node) for node in map(node_at, covered)])
-            inputs = dict(zip(kernel.inputs, names, strict=True))
+            first, second = kernel.inputs
+            inputs = {first: names[0], second: names[1]}
             match = Match(kernel.name, scope.path, labels, inputs, result, "algebra", proven)
             yield Site(match, scope, root, covered, names, result)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from onnx_ascend_ext.algebra import UNIT, ZERO, Form, loses_digits
 from onnx_ascend_ext.graph import attributes_of, node_label
+from onnx_ascend_ext.graph.number_formats import FLOAT_TYPES, converted, is_exact_in_floats, shown, widens
 from onnx_ascend_ext.graph.operators import VIEWS
-from onnx_ascend_ext.graph.tensors import FLOAT_TYPES, converted, is_exact_in_floats, numpy_type, widens
 from onnx_ascend_ext.matching.store import View
 from onnx_ascend_ext.matching.views import view_key
 
@@ -111,8 +111,8 @@ class Operators:
             store.doubtful = True
             if store.rules.lenient:
                 nearest = near_integer(value)
-                shown = _shown(value, constant.element_type)
-                store.excuses[scope, name] = f"constant is {shown}, not {nearest}"
+                spelled = shown(value, constant.element_type)
+                store.excuses[scope, name] = f"constant is {spelled}, not {nearest}"
                 value = nearest
         if max(abs(value.numerator), value.denominator).bit_length() > store.ring.MAX_BITS:
             return None
@@ -243,9 +243,3 @@ def near_integer(value: Rational) -> int:
         return 0
     nearest = int(value + Fraction(1, 2)) if value > 0 else int(value - Fraction(1, 2))
     return nearest if 100 * abs(Fraction(value) - nearest) <= abs(nearest) else 0
-
-
-def _shown(value: Rational, element_type: int) -> str:
-    """A number with as few digits as tell it apart in its type."""
-    kind = numpy_type(element_type)
-    return str(float(value)) if kind is None else str(kind(float(value)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from onnx_ascend_ext.graph.constants import FOLLOWED
-from onnx_ascend_ext.graph.tensors import FLOAT_TYPES
+from onnx_ascend_ext.graph.number_formats import FLOAT_TYPES
 from onnx_ascend_ext.matching.operators import ARITHMETIC, CONSTANTS, FUNCTIONS, near_integer
 from onnx_ascend_ext.matching.proofs import MAX_LEAVES, Proof
 
@@ -45,8 +45,10 @@ class Plain(NamedTuple):
     nodes: tuple[int, ...]
 
 
-# The proof of a structure, its leaves, and its nodes (some of them repeatedly).
-_Part: TypeAlias = "tuple[Proof, tuple[str, ...], tuple[int, ...]]"
+# The proof of a structure, its leaves, its nodes (some of them repeatedly), and what all structures have in
+# common that are decided as it is. A leaf or a constant is a part as well, with `_SIMPLE` for a proof.
+_Part: TypeAlias = "tuple[Proof, tuple[str, ...], tuple[int, ...], Hashable]"
+_SIMPLE = Proof((), (), has_constant=False)
 
 Kind: TypeAlias = "int | tuple[Rational]"
 
@@ -58,11 +60,14 @@ class Structures:
         self._valuation = valuation
         self._scope = scope
         self._proofs = proofs
-        self._parts: dict[str, _Part] = {}
+        self._parts = _Parts(self._kind)
         self._inner: dict[str, _Part | None] = {}
         self._undecided: dict[str, _Part] = {}
         self._kinds: dict[str, Kind] = {}
         self._rescaled: frozenset[str] | None = None
+        # Decisions by what such nodes have in common: the operator, the same of both operands, and the places
+        # of the second operand's leaves among all of them. None as that of the node itself means a match.
+        self._decisions: dict[tuple[Hashable, ...], tuple[Proof, Hashable]] = {}
 
     def decide(self, index: int) -> Plain | bool | None:
         """What a node is: a match, live or not, or None when its structure does not tell.
@@ -71,9 +76,49 @@ class Structures:
             index: a node of the default domain with one output.
         """
         scope = self._scope
-        op_type = scope.op_types[index]
-        if op_type not in _DECIDED or len(scope.inputs[index]) != 2:
+        op_type, inputs = scope.op_types[index], scope.inputs[index]
+        if op_type not in _DECIDED or len(inputs) != 2:
             return None
+        left, right = self._parts[inputs[0]], self._parts[inputs[1]]
+        if left is None or right is None:
+            return self._examined(index, op_type)
+        leaves = left[1]
+        places: tuple[int, ...] = ()
+        for leaf in right[1]:
+            if leaf not in leaves:
+                leaves += (leaf,)
+            places += (leaves.index(leaf),)
+        key = (op_type, left[3], right[3], places)
+        known = self._decisions.get(key)
+        if known is None:
+            decision = self._examined(index, op_type)
+            if decision:
+                self._learn(key, index)
+            return decision
+        proof, alike = known
+        nodes = (index, *left[2], *right[2])
+        if len(nodes) > _MAX_NODES:
+            return self._examined(index, op_type)
+        if alike is None:
+            return _match(index, proof, leaves, nodes) or self._examined(index, op_type)
+        self._parts[scope.outputs[index][0]] = (proof, leaves, nodes, alike)
+        return True
+
+    def _learn(self, key: tuple[Hashable, ...], index: int) -> None:
+        """Remember how a node was decided, if what is alike in `key` and the proof were all it took."""
+        part = self._part(index, self._parts, None)
+        if part is None:
+            return
+        proof = part[0]
+        if proof.pattern is not None and proof.has_constant:
+            self._decisions[key] = proof, None
+        elif proof.pattern is None and proof.live and not proof.partial:
+            known = self._parts[self._scope.outputs[index][0]]
+            if known is not None:
+                self._decisions[key] = proof, known[3]
+
+    def _examined(self, index: int, op_type: str) -> Plain | bool | None:
+        """As `decide`, without a look at earlier decisions."""
         if op_type != "Mul":
             # Only what its operands are made of tells what a sum is.
             part = self._part(index, self._parts, self._inner_part)
@@ -106,19 +151,25 @@ class Structures:
         return True
 
     def _weighed(self, index: int, part: _Part) -> Plain | bool | None:
-        proof, leaves, nodes = part
+        proof, leaves, nodes, _ = part
         if proof.pattern is not None:
-            gradient, activation = leaves[proof.gradient], leaves[proof.activation]
-            nodes = tuple(dict.fromkeys(nodes))
-            if len(leaves) == 2 and len(nodes) > 2 and (proof.has_constant or self._may_be_float(activation)):
-                return Plain(proof.pattern, index, gradient, activation, nodes)
+            if proof.has_constant or self._may_be_float(leaves[proof.activation]):
+                return _match(index, proof, leaves, nodes)
             return None
         if proof.partial or not self._are_opaque(leaves, live=proof.live):
             self._undecided[self._scope.outputs[index][0]] = part
             return None
         if proof.live:
-            self._parts[self._scope.outputs[index][0]] = part
+            self._add(self._scope.outputs[index][0], part)
         return proof.live
+
+    def _add(self, name: str, part: _Part) -> None:
+        """Take the structure of a value as a part of larger ones."""
+        proof, leaves, nodes, _ = part
+        kinds = [self._kinds[leaf] for leaf in leaves]
+        # What may hold more than the structure shows is alike to nothing.
+        alike = object() if _COMPUTED in kinds else (proof.key[0], *kinds)
+        self._parts[name] = proof, leaves, nodes, alike
 
     def _part(
         self, index: int, parts: Mapping[str, _Part | None], inner_part: Callable[[str], _Part | None] | None
@@ -137,7 +188,8 @@ class Structures:
         key: tuple[Hashable, ...] = (op_type,)
         for name in scope.inputs[index]:
             part = parts.get(name)
-            if part is None:
+            if part is None or part[0] is _SIMPLE:
+                part = None
                 kind = kinds.get(name)
                 if kind is None:
                     kind = self._kind(name)
@@ -155,7 +207,7 @@ class Structures:
                     leaves += (name,)
                 key += (leaves.index(name),)
                 continue
-            proof, inner_leaves, inner_nodes = part
+            proof, inner_leaves, inner_nodes, _ = part
             nodes += inner_nodes
             if leaves:
                 for leaf in inner_leaves:
@@ -174,7 +226,7 @@ class Structures:
         proved = self._proofs.of(key)
         if proved is None:
             return None
-        return proved, leaves, nodes
+        return proved, leaves, nodes, None
 
     def _inner_part(self, name: str) -> _Part | None:
         """The structure of a computed value that is a product or sum of leaves and such values."""
@@ -191,7 +243,7 @@ class Structures:
         """Take a value that was found to be live otherwise as a part of larger structures."""
         part = self._undecided.pop(name, None)
         if part is not None:
-            self._parts[name] = part
+            self._add(name, part)
 
     def _are_opaque(self, leaves: tuple[str, ...], *, live: bool) -> bool:
         """Whether leaves hold no more than the structure shows, so that the proof says all."""
@@ -263,3 +315,28 @@ class Structures:
             return None
         plain = not constant.variable and not constant.extent and not near_integer(constant.value)
         return (constant.value,) if plain and constant.element_type in FLOAT_TYPES else _OTHER
+
+
+class _Parts(dict[str, "_Part | None"]):
+    """The structures of live values, and leaves; None for what is neither."""
+
+    def __init__(self, kind_of: Callable[[str], Kind]) -> None:
+        super().__init__()
+        self._kind_of = kind_of
+
+    def __missing__(self, name: str) -> _Part | None:
+        kind = self._kind_of(name)
+        part: _Part | None = None
+        if kind.__class__ is tuple:
+            part = _SIMPLE, (), (), kind
+        elif kind in (_OPAQUE, _SIGMOID):
+            part = _SIMPLE, (name,), (), kind
+        self[name] = part
+        return part
+
+
+def _match(index: int, proof: Proof, leaves: tuple[str, ...], nodes: tuple[int, ...]) -> Plain | None:
+    nodes = tuple(dict.fromkeys(nodes))
+    if proof.pattern is None or len(leaves) != 2 or len(nodes) < 3:
+        return None
+    return Plain(proof.pattern, index, leaves[proof.gradient], leaves[proof.activation], nodes)

@@ -6,17 +6,17 @@ import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from onnx_ascend_ext.errors import ModelError
 from onnx_ascend_ext.model_files.paths import open_source
 from onnx_ascend_ext.model_files.staging import write_files
 from onnx_ascend_ext.model_files.wording import shown
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Array: TypeAlias = "npt.NDArray[Any]"
 
 
 def read_npz(path: str | os.PathLike[str], what: str) -> dict[str, Array]:
@@ -29,6 +29,8 @@ def read_npz(path: str | os.PathLike[str], what: str) -> dict[str, Array]:
     Raises:
         ModelError: there is no such file, or it is of another kind.
     """
+    import numpy as np
+
     path = Path(path)
     try:
         with open_source(path, "an .npz file") as file:
@@ -49,6 +51,7 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None
     Raises:
         ModelError: the file cannot be written.
     """
+    import numpy as np
 
     def write(file: BinaryIO) -> None:
         # numpy.savez takes the names as keywords, of which it needs some itself.

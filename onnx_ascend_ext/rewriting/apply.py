@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import onnx
 
@@ -47,7 +48,7 @@ def apply(planned: Plan, index: ModelIndex) -> Applied:
     if not planned.sites:
         return Applied()
     model = index.model
-    by_scope: dict[Scope, dict[int, list[str]]] = defaultdict(dict)
+    by_scope: dict[Scope, dict[int, Sequence[str]]] = defaultdict(dict)
     for site, _ in planned.sites:
         by_scope[site.scope][site.root] = reads(site)
     liveness = Liveness(index, by_scope)
@@ -76,16 +77,18 @@ def apply(planned: Plan, index: ModelIndex) -> Applied:
 def _leaves_arithmetic(
     planned: Plan, liveness: Liveness, replaced: Mapping[Scope, Mapping[int, object]]
 ) -> bool:
-    covered: dict[Scope, set[int]] = defaultdict(set)
+    def stays(scope: Scope, nodes: Iterable[int]) -> bool:
+        dead, roots = liveness.dead_nodes[scope], replaced.get(scope, {})
+        return any(
+            node not in dead and node not in roots and scope.op_types[node] in _ARITHMETIC for node in nodes
+        )
+
+    covered: dict[Scope, list[tuple[int, ...]]] = defaultdict(list)
     for site, _ in planned.sites:
-        covered[site.scope].update(site.covered)
+        covered[site.scope].append(site.covered)
         for scope, node in site.captured:
-            covered[scope].add(node)
-    return any(
-        scope.op_types[node] in _ARITHMETIC
-        for scope, nodes in covered.items()
-        for node in nodes - liveness.dead_nodes[scope] - replaced.get(scope, {}).keys()
-    )
+            covered[scope].append((node,))
+    return any(stays(scope, chain.from_iterable(nodes)) for scope, nodes in covered.items())
 
 
 def _feeds_arithmetic(
@@ -102,25 +105,23 @@ def _feeds_arithmetic(
     )
 
 
-def _removed(site: Site, liveness: Liveness) -> Iterator[onnx.NodeProto]:
+def _removed(site: Site, liveness: Liveness) -> list[onnx.NodeProto]:
     """The nodes of a site that die, without its root."""
     dead, nodes, root = liveness.dead_nodes[site.scope], site.scope.nodes, site.root
-    for node in site.covered:
-        if node in dead and node != root:
-            yield nodes[node]
+    removed = [nodes[node] for node in site.covered if node in dead and node != root]
     for scope, node in site.captured:
         if node in liveness.dead_nodes[scope]:
-            yield scope.nodes[node]
+            removed.append(scope.nodes[node])
+    return removed
 
 
 def _forget_values(scope: Scope, liveness: Liveness) -> None:
-    container, values = scope.container, liveness.dead_values[scope]
-    initializers = liveness.dead_initializers[scope]
-    if initializers:
-        remove_where(container.initializer, lambda tensor: tensor.name in initializers)
-        remove_where(container.sparse_initializer, lambda tensor: tensor.values.name in initializers)
-    gone = values | initializers
+    container, gone = scope.container, liveness.dead_initializers[scope]
     if gone:
+        remove_where(container.initializer, lambda tensor: tensor.name in gone)
+        remove_where(container.sparse_initializer, lambda tensor: tensor.values.name in gone)
+    annotations = container.quantization_annotation if isinstance(container, onnx.GraphProto) else ()
+    if container.value_info or annotations:
+        gone = gone | liveness.dead_values(scope)
         remove_where(container.value_info, lambda value: value.name in gone)
-        if isinstance(container, onnx.GraphProto):
-            remove_where(container.quantization_annotation, lambda entry: entry.tensor_name in gone)
+        remove_where(annotations, lambda entry: entry.tensor_name in gone)

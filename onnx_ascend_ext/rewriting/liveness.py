@@ -18,7 +18,6 @@ class Liveness:
 
     Attributes:
         dead_nodes: indices of the nodes that died, by scope.
-        dead_values: names of the values that died, by scope.
         dead_initializers: names of the initializers that died, by scope.
     """
 
@@ -30,7 +29,6 @@ class Liveness:
             reads: the values that each replaced node reads now, by scope and node index.
         """
         self.dead_nodes: dict[Scope, set[int]] = defaultdict(set)
-        self.dead_values: dict[Scope, set[str]] = defaultdict(set)
         self.dead_initializers: dict[Scope, set[str]] = defaultdict(set)
         self._variable = index.variable
         self._reads = reads
@@ -61,39 +59,36 @@ class Liveness:
             self._gain(scope.parent, captured)
 
     def _lose(self, scope: Scope, names: Iterable[str]) -> None:
-        """Takes uses away, and then those that dead nodes had, in waves from the results to the sources."""
+        """Takes uses away, and then those that dead nodes had, from the results to the sources."""
         uses, producer = self._uses[scope], scope.producer
         replaced = self._reads.get(scope, {})
         staying = self._staying_nodes(scope)
+        dead = self.dead_nodes[scope]
         released: list[str] = []
-        while True:
-            unused: list[str] = []
-            for name, count in Counter(names).items():
-                left = uses[name] - count
-                uses[name] = left
-                if not left and name:
-                    unused.append(name)
-            dead: set[int] = set()
-            for name in unused:
-                node = producer.get(name)
-                if node is not None:
-                    outputs = scope.outputs[node]
-                    is_unused = len(outputs) == 1 or not any(n and uses.get(n) for n in outputs)
-                    if is_unused and node not in staying:
-                        dead.add(node)
-                elif name in scope.initializers or name in scope.sparse_initializers:
-                    if name not in scope.input_set and name not in self._variable:
-                        self.dead_initializers[scope].add(name)
-                elif name not in scope.input_set:
-                    released.append(name)
-            if not dead:
-                break
-            self.dead_nodes[scope] |= dead
-            self.dead_values[scope].update(chain.from_iterable(map(scope.outputs.__getitem__, dead)))
-            names = chain.from_iterable(map(scope.inputs.__getitem__, dead - replaced.keys()))
-            names = chain(names, chain.from_iterable(map(replaced.__getitem__, dead & replaced.keys())))
+        lost = list(names)
+        for name in lost:  # grows while it is walked
+            left = uses[name] - 1
+            uses[name] = left
+            if left or not name:
+                continue
+            node = producer.get(name)
+            if node is not None:
+                outputs = scope.outputs[node]
+                is_unused = len(outputs) == 1 or not any(n and uses.get(n) for n in outputs)
+                if is_unused and node not in staying:
+                    dead.add(node)
+                    lost += replaced[node] if node in replaced else scope.inputs[node]
+            elif name in scope.initializers or name in scope.sparse_initializers:
+                if name not in scope.input_set and name not in self._variable:
+                    self.dead_initializers[scope].add(name)
+            elif name not in scope.input_set:
+                released.append(name)
         if released and scope.parent is not None:
             self._lose(scope.parent, released)
+
+    def dead_values(self, scope: Scope) -> set[str]:
+        """The names of the values of a scope that died with its nodes."""
+        return set(chain.from_iterable(map(scope.outputs.__getitem__, self.dead_nodes[scope])))
 
     def _staying_nodes(self, scope: Scope) -> frozenset[int]:
         """The nodes of a scope that stay even where nothing uses them."""

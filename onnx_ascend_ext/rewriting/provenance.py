@@ -26,7 +26,8 @@ REPLACES = f"{_PREFIX}replaces"
 def become_kernel_node(node: onnx.NodeProto, match: Match) -> None:
     """Gives a node without attributes the operator of a match, and says in its metadata where it is from."""
     node.MergeFromString(_serialized_kernel_node(match.kernel, match.origin))
-    node.metadata_props.add(key=REPLACES, value=", ".join(match.nodes))
+    # The last entry of what was merged; an element of its own takes longer to add.
+    node.metadata_props[-1].value = ", ".join(match.nodes)
 
 
 @functools.lru_cache(maxsize=64)
@@ -34,6 +35,7 @@ def _serialized_kernel_node(kernel: str, origin: str) -> bytes:
     node = onnx.NodeProto(op_type=kernel, domain=DOMAIN)
     node.metadata_props.add(key=RULE, value=f"{kernel} ({origin})")
     node.metadata_props.add(key=VERSION, value=importlib.metadata.version("onnx-ascend-ext"))
+    node.metadata_props.add(key=REPLACES)
     return bytes(node.SerializeToString())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import onnx
@@ -16,8 +16,10 @@ from onnx_ascend_ext.rewriting.provenance import become_kernel_node, merge_descr
 _OPSET_OF_CAST_LIKE = 15
 
 
-def reads(site: Site) -> list[str]:
+def reads(site: Site) -> Sequence[str]:
     """The existing values that the nodes of a site's replacement read, as often as they do."""
+    if not (site.factors or site.views):
+        return site.operands
     names = [*site.operands, *site.factors]
     for chain in site.views:
         for node in chain:
@@ -81,7 +83,7 @@ def _compose(
     operands = list(site.operands)
     for position, activated in enumerate(site.activated):
         if activated:
-            sigmoid = helper.make_node("Sigmoid", [operands[position]], [])
+            sigmoid = onnx.NodeProto(op_type="Sigmoid", input=[operands[position]])
             inserted.append(_named(sigmoid, f"{operands[position]}_Sigmoid", names))
             operands[position] = inserted[-1].output[0]
     for position, chain in enumerate(site.views):
@@ -94,15 +96,15 @@ def _compose(
     last = kernel
     for factor in site.factors:
         inserted.append(_named(last, f"{stem}_{last.op_type}", names))
-        last = helper.make_node("Mul", [last.output[0], factor], [])
+        last = onnx.NodeProto(op_type="Mul", input=[last.output[0], factor])
     if site.scale == -1:
         inserted.append(_named(last, f"{stem}_{last.op_type}", names))
-        last = helper.make_node("Neg", [last.output[0]], [])
+        last = onnx.NodeProto(op_type="Neg", input=[last.output[0]])
     elif site.scale != 1:
         inserted.append(_named(last, f"{stem}_{last.op_type}", names))
         constant = _constant(site, dtype, last.output[0], stem, names)
         inserted.extend(constant)
-        last = helper.make_node("Mul", [last.output[0], constant[-1].output[0]], [])
+        last = onnx.NodeProto(op_type="Mul", input=[last.output[0], constant[-1].output[0]])
     root.input[:] = last.input
     root.op_type, root.domain = last.op_type, last.domain
     if last is kernel:
@@ -136,5 +138,5 @@ def _constant(site: Site, dtype: int, like: str, stem: str, names: FreshNames) -
         return [_named(helper.make_node("Constant", [], [], value=tensor), f"{stem}_scale", names)]
     tensor = helper.make_tensor("", TensorProto.DOUBLE, [], [value])
     plain = _named(helper.make_node("Constant", [], [], value=tensor), f"{stem}_scale_double", names)
-    typed = helper.make_node("CastLike", [plain.output[0], like], [])
+    typed = onnx.NodeProto(op_type="CastLike", input=[plain.output[0], like])
     return [plain, _named(typed, f"{stem}_scale", names)]

@@ -1,0 +1,102 @@
+"""Number formats, against numpy and ml_dtypes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import TensorProto
+
+from onnx_ascend_ext.graph import number_formats
+
+FLOATS = {
+    TensorProto.FLOAT: np.float32,
+    TensorProto.DOUBLE: np.float64,
+    TensorProto.FLOAT16: np.float16,
+    TensorProto.BFLOAT16: ml_dtypes.bfloat16,
+    TensorProto.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn,
+    TensorProto.FLOAT8E4M3FNUZ: ml_dtypes.float8_e4m3fnuz,
+    TensorProto.FLOAT8E5M2: ml_dtypes.float8_e5m2,
+    TensorProto.FLOAT8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz,
+}
+INTEGERS = {
+    TensorProto.INT8: np.int8,
+    TensorProto.INT16: np.int16,
+    TensorProto.INT32: np.int32,
+    TensorProto.INT64: np.int64,
+    TensorProto.UINT8: np.uint8,
+    TensorProto.UINT16: np.uint16,
+    TensorProto.UINT32: np.uint32,
+    TensorProto.UINT64: np.uint64,
+}
+POWERS = 24  # TensorProto.FLOAT8E8M0, which onnx has since 1.19
+
+numbers = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(-500, 500),
+    st.builds(lambda digits, scale: digits * 2.0**scale, st.integers(-64, 64), st.integers(-20, 12)),
+)
+
+
+def rounded(number, kind):
+    with np.errstate(over="ignore"):
+        return float(np.array([number], np.float64).astype(FLOATS[kind])[0])
+
+
+@pytest.mark.parametrize("kind", FLOATS, ids=TensorProto.DataType.Name)
+class TestFloats:
+    @given(number=numbers)
+    def test_a_number_is_converted_as_a_cast_does(self, kind, number):
+        expected = rounded(number, kind)
+        found = number_formats.converted(Fraction(number), kind)
+        assert found == (Fraction(expected) if np.isfinite(expected) else None)
+
+    @given(values=st.lists(st.floats(-200, 200), max_size=5))
+    def test_bytes_hold_the_numbers_that_were_packed(self, kind, values):
+        array = np.array(values, np.float64).astype(FLOATS[kind])
+        data = number_formats.packed(values, kind)
+        assert data == array.tobytes()
+        assert len(data) == len(values) * number_formats.width(kind)
+        assert list(number_formats.unpacked(data, kind)) == array.astype(np.float64).tolist()
+
+    def test_what_is_not_finite_is_no_exact_number(self, kind):
+        data = np.array([np.nan], FLOATS[kind]).tobytes()
+        assert number_formats.exact(number_formats.unpacked(data, kind)[0]) is None
+
+
+@given(number=numbers)
+def test_a_number_is_exact_in_floats_where_every_type_holds_it(number):
+    expected = all(rounded(number, kind) == number for kind in FLOATS)
+    assert number_formats.is_exact_in_floats(number_formats.exact(number)) == expected
+
+
+@pytest.mark.parametrize("kind", INTEGERS, ids=TensorProto.DataType.Name)
+def test_an_integer_type_holds_its_range_and_no_more(kind):
+    limits = np.iinfo(INTEGERS[kind])
+    for limit, beyond in ((limits.min, limits.min - 1), (limits.max, limits.max + 1)):
+        assert number_formats.converted(int(limit), kind) == limit
+        assert number_formats.converted(int(beyond), kind) is None
+    assert number_formats.converted(Fraction(7, 2), kind) == 3
+    assert list(number_formats.unpacked(np.array([1, 0, 5], INTEGERS[kind]).tobytes(), kind)) == [1, 0, 5]
+
+
+def test_truth_is_one_or_zero():
+    assert number_formats.converted(Fraction(1, 2), TensorProto.BOOL) == 1
+    assert number_formats.converted(0, TensorProto.BOOL) == 0
+
+
+def test_a_power_of_two_has_its_exponent_for_a_pattern():
+    data = number_formats.packed([1.0, 2.0, 0.5, 3.0, -2.0, 0.0], POWERS)
+    assert data == bytes([127, 128, 126, 255, 255, 255])
+    assert list(number_formats.unpacked(data[:3], POWERS)) == [1.0, 2.0, 0.5]
+    assert np.isnan(number_formats.unpacked(data[3:], POWERS)).all()
+
+
+@pytest.mark.parametrize("kind", [TensorProto.STRING, TensorProto.INT4, TensorProto.COMPLEX64])
+def test_other_types_are_not_decoded(kind):
+    assert number_formats.width(kind) == 0
+    assert number_formats.converted(1, kind) is None

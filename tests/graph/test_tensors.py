@@ -1,0 +1,76 @@
+"""The elements of tensors in every storage encoding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto, numpy_helper
+
+from onnx_ascend_ext.graph.tensors import elements, uniform_value
+
+FLOAT, HALF, INT8, BOOL = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT8, TensorProto.BOOL
+
+
+def tensor(kind, dims, **content):
+    return TensorProto(name="t", data_type=kind, dims=dims, **content)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "expected"),
+    [
+        (FLOAT, {"float_data": [1.5, -2]}, [1.5, -2]),
+        (TensorProto.DOUBLE, {"double_data": [0.1, 3]}, [0.1, 3]),
+        (HALF, {"int32_data": [0x3C00, 0xC000]}, [1, -2]),
+        (HALF, {"int32_data": [0x3C00, 0xC000 - 0x10000]}, [1, -2]),
+        (HALF, {"float_data": [1, -2]}, [1, -2]),
+        (TensorProto.BFLOAT16, {"int32_data": [0x3F80, 0xC000]}, [1, -2]),
+        (INT8, {"int32_data": [-1, 127]}, [-1, 127]),
+        (BOOL, {"int32_data": [1, 0]}, [1, 0]),
+        (TensorProto.UINT32, {"uint64_data": [1, 2**32 - 1]}, [1, 2**32 - 1]),
+        (TensorProto.INT64, {"int64_data": [-1, 2**40]}, [-1, 2**40]),
+    ],
+)
+def test_elements_are_read_from_the_field_of_their_type(kind, content, expected):
+    assert list(elements(tensor(kind, [2], **content))) == expected
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        tensor(FLOAT, [3], raw_data=bytes(8)),
+        tensor(FLOAT, [3], float_data=[1, 2]),
+        tensor(FLOAT, [2], int32_data=[1, 2]),
+        tensor(TensorProto.INT64, [2], float_data=[1, 2]),
+        tensor(INT8, [2], int32_data=[1, 300]),
+        tensor(TensorProto.STRING, [1], string_data=[b"1"]),
+        tensor(FLOAT, [1], float_data=[1], data_location=TensorProto.EXTERNAL),
+    ],
+)
+def test_what_its_type_does_not_say_is_not_decoded(broken):
+    assert elements(broken) is None
+    assert uniform_value(broken) is None
+
+
+@pytest.mark.parametrize(
+    "array", [np.float32, np.float16, np.int64, np.uint8], ids=lambda kind: kind.__name__
+)
+def test_a_tensor_is_uniform_where_all_elements_are_equal(array):
+    values = np.full((4, 3), 3, array)
+    assert uniform_value(numpy_helper.from_array(values)) == 3
+    values[2, 1] = 2
+    assert uniform_value(numpy_helper.from_array(values)) is None
+
+
+def test_a_zero_with_a_sign_equals_one_without():
+    assert uniform_value(tensor(FLOAT, [3], float_data=[0.0, -0.0, 0.0])) == 0
+    assert uniform_value(tensor(FLOAT, [3], float_data=[0.0, 1.0, -0.0])) is None
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_no_number_is_uniform(number):
+    assert uniform_value(tensor(FLOAT, [2], float_data=[number, number])) is None
+
+
+def test_a_tensor_without_elements_has_no_value():
+    assert uniform_value(tensor(FLOAT, [0])) is None
+    assert list(elements(tensor(FLOAT, [0]))) == []
