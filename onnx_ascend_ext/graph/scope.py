@@ -90,12 +90,14 @@ class Scope:
 
     def _read_nodes(self) -> None:
         """Copy the fields of all nodes, one node at a time, since every access makes Python objects anew."""
-        one_string = {"ai.onnx": ""}.setdefault
+        op_types: dict[str, str] = {}
+        domains = {"ai.onnx": "", "": ""}
         for op_type, domain, inputs, outputs in map(_FIELDS, self.nodes):
-            self.op_types.append(one_string(op_type, op_type))
-            self.domains.append(one_string(domain, domain) if domain else "")
+            self.op_types.append(op_types.setdefault(op_type, op_type))
+            self.domains.append(domains.setdefault(domain, domain))
             self.inputs.append(inputs[:])
             self.outputs.append(outputs[:])
+        self._has_bodies = not _OPS_WITH_BODIES.isdisjoint(op_types) or len(domains) > 2
 
     def _index_producers(self) -> None:
         names = list(chain.from_iterable(self.outputs))
@@ -113,7 +115,7 @@ class Scope:
 
     def nodes_with_bodies(self) -> list[int]:
         """The nodes that may have graph attributes."""
-        if _OPS_WITH_BODIES.isdisjoint(self.op_types) and not any(self.domains):
+        if not self._has_bodies:
             return []
         pairs = enumerate(zip(self.op_types, self.domains, strict=True))
         return [index for index, (op_type, domain) in pairs if domain or op_type in _OPS_WITH_BODIES]

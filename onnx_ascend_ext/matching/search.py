@@ -123,8 +123,10 @@ class Search:
         producer = scope.producer
         exponentials = self._exponentials.keys()
         terms = _Terms(scope, self._valuation.constants)
-        visited = [index for index in scope.order() if op_types[index] in _VISITED]
-        for index, op_type in zip(visited, [op_types[index] for index in visited], strict=True):
+        order = scope.order()
+        for index, op_type in zip(order, map(op_types.__getitem__, order), strict=True):
+            if op_type not in _VISITED:
+                continue
             if op_type in ARITHMETIC:
                 names = inputs[index]
                 if exponentials and not exponentials.isdisjoint(names):

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 _MAX_NODES = 8
 _DECIDED = frozenset({"Add", "Sub", "Mul"})
 _UNDERSTOOD = ARITHMETIC | FUNCTIONS | CONSTANTS
+_MAY_BE_CONSTANT = CONSTANTS | FOLLOWED
 
 # What a name can be, other than a constant: a value that nothing more is known of, a Sigmoid, a result of
 # arithmetic that may hold more than the structure shows, or something that structures do not deal with.
 _OPAQUE, _SIGMOID, _COMPUTED, _OTHER = range(4)
+_LEAVES = (_OPAQUE, _SIGMOID)
 
 
 class Plain(NamedTuple):
@@ -60,11 +62,12 @@ class Structures:
         self._valuation = valuation
         self._scope = scope
         self._proofs = proofs
-        self._parts = _Parts(self._kind)
+        self._parts = _Parts(self._kind_of)
         self._inner: dict[str, _Part | None] = {}
         self._undecided: dict[str, _Part] = {}
         self._kinds: dict[str, Kind] = {}
         self._rescaled: frozenset[str] | None = None
+        self._has_functions = valuation.has_functions
         # Decisions by what such nodes have in common: the operator, the same of both operands, and the places
         # of the second operand's leaves among all of them. None as that of the node itself means a match.
         self._decisions: dict[tuple[Hashable, ...], tuple[Proof, Hashable]] = {}
@@ -139,7 +142,7 @@ class Structures:
     def _are_refined(self, leaves: tuple[str, ...]) -> bool:
         """Look up the computed ones of some leaves; whether all of them turn out to be single atoms."""
         for leaf in leaves:
-            if self._kinds[leaf] != _COMPUTED:
+            if self._kind(leaf) != _COMPUTED:
                 continue
             form = self._valuation.form(self._scope, leaf)
             if self._valuation.is_opaque(self._scope, leaf):
@@ -166,7 +169,7 @@ class Structures:
     def _add(self, name: str, part: _Part) -> None:
         """Take the structure of a value as a part of larger ones."""
         proof, leaves, nodes, _ = part
-        kinds = [self._kinds[leaf] for leaf in leaves]
+        kinds = [self._kind(leaf) for leaf in leaves]
         # What may hold more than the structure shows is alike to nothing.
         alike = object() if _COMPUTED in kinds else (proof.key[0], *kinds)
         self._parts[name] = proof, leaves, nodes, alike
@@ -181,7 +184,7 @@ class Structures:
             parts: the structures of operands that are no leaves.
             inner_part: gives the structure of an operand that is not among those, where it has one.
         """
-        scope, kinds = self._scope, self._kinds
+        scope = self._scope
         op_type = scope.op_types[index]
         leaves: tuple[str, ...] = ()
         nodes: tuple[int, ...] = (index,)
@@ -190,9 +193,7 @@ class Structures:
             part = parts.get(name)
             if part is None or part[0] is _SIMPLE:
                 part = None
-                kind = kinds.get(name)
-                if kind is None:
-                    kind = self._kind(name)
+                kind = self._kind(name)
                 if kind.__class__ is tuple:
                     if op_type == "Mul":
                         return None
@@ -247,10 +248,9 @@ class Structures:
 
     def _are_opaque(self, leaves: tuple[str, ...], *, live: bool) -> bool:
         """Whether leaves hold no more than the structure shows, so that the proof says all."""
-        kinds = self._kinds
         sigmoids = 0
         for leaf in leaves:
-            kind = kinds[leaf]
+            kind = self._kind(leaf)
             if kind == _COMPUTED:
                 return False
             if kind == _SIGMOID:
@@ -292,11 +292,11 @@ class Structures:
                 return self._constant_kind(name) or _OPAQUE
             return _OPAQUE if name in scope.input_set else _OTHER
         op_type = scope.op_types[index]
-        if op_type in CONSTANTS or op_type in FOLLOWED:
+        if op_type in _MAY_BE_CONSTANT:
             kind = self._constant_kind(name)
             if kind is not None:
                 return kind
-        if self._valuation.calls_a_function(scope, index):
+        if self._has_functions and self._valuation.calls_a_function(scope, index):
             return _OTHER
         if op_type not in _UNDERSTOOD or scope.domains[index]:
             return _OPAQUE
@@ -329,7 +329,7 @@ class _Parts(dict[str, "_Part | None"]):
         part: _Part | None = None
         if kind.__class__ is tuple:
             part = _SIMPLE, (), (), kind
-        elif kind in (_OPAQUE, _SIGMOID):
+        elif kind in _LEAVES:
             part = _SIMPLE, (name,), (), kind
         self[name] = part
         return part

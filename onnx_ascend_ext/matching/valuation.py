@@ -84,6 +84,11 @@ class Valuation(FormStore):
             self._open(opened, current, index, value)
         return self._forms[scope][name]
 
+    @property
+    def has_functions(self) -> bool:
+        """Whether the model has functions of its own."""
+        return bool(self._functions)
+
     def calls_a_function(self, scope: Scope, index: int) -> bool:
         """Whether a node calls a model-local function."""
         return bool(self._functions) and scope.called_function(index, self._functions) is not None

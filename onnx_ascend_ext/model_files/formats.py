@@ -30,7 +30,10 @@ _FOREIGN_FILES = (
 
 def text_format(path: Path) -> str | None:
     """onnx's name of the text format that the suffix of `path` stands for; None for the binary protobuf."""
-    name = onnx.serialization.registry.get_format_from_file_extension(path.suffix.lower())
+    suffix = path.suffix.lower()
+    if suffix == ".onnx":
+        return None  # as onnx says as well, whose readers of text take a while to import
+    name = onnx.serialization.registry.get_format_from_file_extension(suffix)
     return None if name == "protobuf" else name
 
 

@@ -26,7 +26,8 @@ def edit_nodes(
     if not removed and not inserted:
         return
     length = len(nodes)
-    keys: list[float] = list(range(length))
+    # What stays keeps its order, since the sort is stable.
+    keys: list[float] = list(range(length)) if inserted else [0] * length
     for position in removed:
         keys[position] = length
     for position, new in (inserted or {}).items():

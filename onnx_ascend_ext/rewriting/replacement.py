@@ -64,7 +64,7 @@ def replace_root(
     if len(site.scope.outputs[site.root]) > 1:
         # Optional outputs that are left out; the kernel has none.
         del root.output[1:]
-    if site.scale == 1 and not (site.factors or any(site.views) or any(site.activated)):
+    if site.scale == 1 and not (site.factors or site.views or site.activated):
         root.input[:] = site.operands
         merge_descriptions(root, removed)
         become_kernel_node(root, site.match)
