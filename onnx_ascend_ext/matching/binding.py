@@ -45,6 +45,7 @@ class Binder:
 
     def __init__(self, valuation: Valuation, *, proving: bool) -> None:
         self._valuation = valuation
+        self._store = valuation.store
         self._proving = proving
 
     def operands(self, scope: Scope, root: int, form: Form) -> list[Operand]:
@@ -52,14 +53,13 @@ class Binder:
 
         Behind too many views nothing is looked for any more: `bind` refuses what is found there.
         """
-        valuation = self._valuation
         views: list[int] = []
         while True:
             found = self._existing(scope, root, form)
             if found or form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
                 break
             atom = form.factors[0][0]
-            view = valuation.views.get(atom)
+            view = self._store.views.get(atom)
             if view is None or view.scope is not scope:
                 found = self._activated(scope, root, atom)
                 break
@@ -75,7 +75,7 @@ class Binder:
 
     def _existing(self, scope: Scope, root: int, form: Form) -> list[Operand]:
         """The values of a form that can be used at a root."""
-        entries = self._valuation.existing.get(form, [])
+        entries = self._store.existing.get(form, [])
         if len(entries) > 2 * _MAX_ENTRIES:
             # The first one is the plainest, the last one is the nearest.
             entries = entries[:_MAX_ENTRIES] + entries[-_MAX_ENTRIES:]
@@ -84,8 +84,8 @@ class Binder:
 
     def _activated(self, scope: Scope, root: int, atom: int) -> list[Operand]:
         """The argument of a Sigmoid that is computed nowhere."""
-        argument = self._valuation.sigmoids.get(atom)
-        if argument is None or argument.negative or not self._valuation.rules.relaxed:
+        argument = self._store.sigmoids.get(atom)
+        if argument is None or argument.negative or not self._store.rules.relaxed:
             return []
         if not self._is_visible(scope, root, argument.scope, argument.name):
             return []
@@ -110,7 +110,7 @@ class Binder:
 
     def splits(self, scope: Scope, root: int, form: Form) -> list[Split]:
         """Ways to write a form as an existing value times other existing values and a constant."""
-        for scale in self._valuation.scales.get(form.factors, ()):
+        for scale in self._store.scales.get(form.factors, ()):
             if scale != form.scale:
                 scaled = self.operands(scope, root, Form(scale, form.factors))
                 if scaled:
@@ -131,14 +131,14 @@ class Binder:
         """Ways to write a form that holds quotients as a value that a root is computed from, times others."""
         valuation = self._valuation
         found = [Split(operand, (), 1) for operand in self.operands(scope, root, form)]
-        between = region(valuation, scope, root, ())
+        between = region(self._store, scope, root, ())
         for owner, index in between.nodes[1:] if between is not None else ():
             name = owner.outputs[index][0]
             value = valuation.form(owner, name)
             if value == form or all(exponent > 0 for _, exponent in value.factors):
                 continue
             try:
-                rest = valuation.ring.divide(form, value)
+                rest = self._store.ring.divide(form, value)
             except TooLargeError:
                 continue
             gradient = Operand(owner, name)
@@ -155,13 +155,13 @@ class Binder:
         self, scope: Scope, root: int, pattern: Pattern, activation: Operand, value: Rational
     ) -> Bound | None:
         """A match whose gradient is a constant that the slope is multiplied with."""
-        found = region(self._valuation, scope, root, {activation.key})
+        found = region(self._store, scope, root, {activation.key})
         if found is None:
             return None
         for owner, name in found.multiplied:
-            if self._valuation.forms(owner).get(name) != Form(value):
+            if self._store.forms(owner).get(name) != Form(value):
                 continue
-            constant = self._valuation.constants.uniform(owner, name)
+            constant = self._store.constants.uniform(owner, name)
             if value != 1 or (constant is not None and constant.extent):
                 bound = self.bind(scope, root, pattern, Operand(owner, name), activation)
                 if isinstance(bound, Bound):
@@ -187,7 +187,7 @@ class Binder:
         valuation = self._valuation
         operands = (gradient, activation, *factors)
         bounds = {operand.key for operand in operands}
-        found = region(valuation, scope, root, bounds)
+        found = region(self._store, scope, root, bounds)
         if found is None or any(len(operand.views) > MAX_NODES for operand in operands):
             return f"more than {MAX_NODES} nodes lie between it and its operands"
         if closed and not self._is_closed(found, operands):
@@ -211,7 +211,7 @@ class Binder:
             if reason:
                 return reason
         gradient, activation, *rest = operands
-        proven = activation.activated or valuation.is_sigmoid(valuation.form(*activation.key))
+        proven = activation.activated or self._store.is_sigmoid(valuation.form(*activation.key))
         return Bound(pattern, scope, root, gradient, activation, tuple(rest), scale, found, proven)
 
     def _is_closed(self, found: Region, operands: Iterable[Operand]) -> bool:
@@ -231,12 +231,12 @@ class Binder:
         slope = dict(pattern.slope(valuation.form(*activation.key)).factors)
         if not all(base & 1 and slope.get(base, 0) >= exponent for base, exponent in factor.factors):
             return 0
-        behind = region(valuation, gradient.scope, producer, {activation.key})
+        behind = region(self._store, gradient.scope, producer, {activation.key})
         return len(behind.nodes) if behind is not None and activation.key in behind.reached else 0
 
     def _element_type(self, scope: Scope, name: str) -> int:
         """The element type of a value, from any operand of the arithmetic that computes it."""
-        types = self._valuation.types
+        types = self._store.types
         found = types.element_type(scope, name)
         index = scope.producer.get(name)
         if found or index is None or scope.op_types[index] not in ("Add", "Sub", "Mul", "Div", "Sum"):
@@ -252,7 +252,7 @@ class Binder:
         self, scope: Scope, root: int, operands: tuple[Operand, ...], found: Region
     ) -> tuple[Operand, ...] | str | None:
         """The operands with the root's element type, by a widening Cast where they have another one."""
-        constants = self._valuation.constants
+        constants = self._store.constants
         numbers = [constants.uniform(*leaf) for leaf in found.leaves if leaf not in found.exponents]
         kinds = {number.element_type for number in numbers if number is not None and number.element_type}
         if not found.casts and len(found.reached) == len({operand.key for operand in operands}):
@@ -283,16 +283,13 @@ class Binder:
         if not widens(kind, wanted):
             return None
         for owner, index in found.casts:
-            if (
-                owner is scope
-                and self._valuation.types.element_type(owner, owner.outputs[index][0]) == wanted
-            ):
+            if owner is scope and self._store.types.element_type(owner, owner.outputs[index][0]) == wanted:
                 return index
         return None
 
     def _range_reason(self, scope: Scope, root: int, factors: int, scale: Rational, found: Region) -> str:
         """Why products might leave the range of the element type that stay in it now, or ""."""
-        forms = self._valuation.forms
+        forms = self._store.forms
         scales = {abs(Fraction(forms(owner)[owner.outputs[index][0]].scale)) for owner, index in found.nodes}
         scales.add(abs(Fraction(scale)))
         is_split = bool(factors) or scale not in (1, -1)
@@ -310,7 +307,7 @@ class Binder:
 
     def _shape_reason(self, scope: Scope, root: int, operands: tuple[Operand, ...], found: Region) -> str:
         """Why the kernel's result might have another shape than the root, or ""."""
-        constants, extents = self._valuation.constants, self._valuation.extents
+        constants, extents = self._store.constants, self._store.extents
         reached = len(found.reached) == len({operand.key for operand in operands})
         if reached and not any(owner.op_types[index] in VIEWS for owner, index in found.nodes):
             numbers = [constants.uniform(*leaf) for leaf in found.leaves]
@@ -338,7 +335,7 @@ class Binder:
 
     def _constant_of_shape(self, dims: tuple[int, ...], found: Region) -> str:
         for leaf in found.leaves:
-            constant = self._valuation.constants.uniform(*leaf)
+            constant = self._store.constants.uniform(*leaf)
             if constant is not None and dims in constant.extent:
                 return f"constant `{leaf[1]}`"
         return "a constant"

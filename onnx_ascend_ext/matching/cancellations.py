@@ -14,7 +14,7 @@ from onnx_ascend_ext.matching.operators import ADDITIVE, OPERANDS
 if TYPE_CHECKING:
     from onnx_ascend_ext.algebra import Form
     from onnx_ascend_ext.graph import Scope
-    from onnx_ascend_ext.matching.valuation import Valuation
+    from onnx_ascend_ext.matching.store import FormStore
 
 # More sums than cancel in any gradient.
 _MAX_SUMS = 4
@@ -25,8 +25,8 @@ _MAX_STEPS = 16
 class Cancellations:
     """The sums that have cancelled against divisors on the way to a value."""
 
-    def __init__(self, valuation: Valuation) -> None:
-        self._valuation = valuation
+    def __init__(self, store: FormStore) -> None:
+        self._store = store
         self._followed: dict[tuple[Scope, str], tuple[int, tuple[int, ...]]] = {}
 
     def follow(self, scope: Scope, index: int, form: Form) -> tuple[int, ...] | None:
@@ -42,11 +42,9 @@ class Cancellations:
         op_type, inputs = scope.op_types[index], scope.inputs[index]
         operands = inputs if op_type in OPERANDS else inputs[:1]
         if op_type in ADDITIVE:
-            forms = self._valuation.forms(scope)
+            forms = self._store.forms(scope)
             operands = [name for name in operands if forms.get(name, UNIT).scale]
-        before = [
-            self._followed.get((self._valuation.owner(scope, name), name), (0, ())) for name in operands
-        ]
+        before = [self._followed.get((self._store.owner(scope, name), name), (0, ())) for name in operands]
         steps = 1 + max((steps for steps, _ in before), default=0)
         found: list[int] = []
         if op_type not in ADDITIVE or all(bases for _, bases in before):
@@ -63,7 +61,7 @@ class Cancellations:
 
     def _cancelled_here(self, scope: Scope, index: int, form: Form) -> list[int]:
         """The sums that an operand is divided by and the result is not, or by a lower power."""
-        forms = self._valuation.forms(scope)
+        forms = self._store.forms(scope)
         lowest: dict[int, int] = {}
         for position, name in enumerate(scope.inputs[index]):
             sign = -1 if position and scope.op_types[index] == "Div" else 1

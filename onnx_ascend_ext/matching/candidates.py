@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.algebra import Monomial, Rational
     from onnx_ascend_ext.graph import Scope
     from onnx_ascend_ext.matching.pattern import Pattern
-    from onnx_ascend_ext.matching.valuation import Valuation
+    from onnx_ascend_ext.matching.store import FormStore
 
 # A power of an activation has no more factors `1 + rate * root` than these in a slope that is looked for.
 _MAX_SUMS = 4
@@ -33,10 +33,10 @@ class Candidate(NamedTuple):
 
 
 class Candidates:
-    """The candidates under one valuation, each derived once."""
+    """The candidates under the rules of one store, each derived once."""
 
-    def __init__(self, valuation: Valuation, patterns: Sequence[Pattern]) -> None:
-        self._valuation = valuation
+    def __init__(self, store: FormStore, patterns: Sequence[Pattern]) -> None:
+        self._store = store
         self._patterns = patterns
         self._solved: dict[int, list[Candidate]] = {}
         self._by_sums: dict[tuple[int, ...], list[Candidate]] = {}
@@ -91,7 +91,7 @@ class Candidates:
         if prod(exponent + 1 for _, exponent in powers) > _MAX_DIVISORS:
             return []
         found: list[Candidate] = []
-        scales = self._valuation.scales
+        scales = self._store.scales
         for exponents in product(*[range(e + 1) for _, e in powers]):
             factors = tuple([(base, e) for (base, _), e in zip(powers, exponents, strict=True) if e])
             for scale in scales.get(factors, ()) if factors else ():
@@ -122,13 +122,13 @@ class Candidates:
 
     def exists(self, form: Form) -> bool:
         """Whether some value has a form, or a view or a Sigmoid of one would."""
-        valuation = self._valuation
-        if form in valuation.existing:
+        store = self._store
+        if form in store.existing:
             return True
         if form.scale != 1 or len(form.factors) != 1 or form.factors[0][1] != 1:
             return False
         atom = form.factors[0][0]
-        return atom in valuation.views or (valuation.rules.relaxed and atom in valuation.sigmoids)
+        return atom in store.views or (store.rules.relaxed and atom in store.sigmoids)
 
     def may_explain(self, form: Form) -> bool:
         """Whether a form has the factor of a slope whose activation exists."""
@@ -157,7 +157,7 @@ class Candidates:
         inputs = scope.inputs[index]
         if scope.op_types[index] not in ADDITIVE or len(inputs) != 2:
             return
-        forms = self._valuation.forms(scope)
+        forms = self._store.forms(scope)
         left, right = forms.get(inputs[0], UNIT), forms.get(inputs[1], UNIT)
         if left.factors and right.factors:
             common = {base for base, _ in left.factors} & {base for base, _ in right.factors}
@@ -169,9 +169,9 @@ class Candidates:
             if self._is_hidden(operand) and constant.scale:
                 if scope.op_types[index] == "Sub":
                     operand, constant = (
-                        (operand, self._valuation.ring.negate(constant))
+                        (operand, self._store.ring.negate(constant))
                         if left.factors
-                        else (self._valuation.ring.negate(operand), constant)
+                        else (self._store.ring.negate(operand), constant)
                     )
                 self._note(operand, constant.scale, form)
 
@@ -180,7 +180,7 @@ class Candidates:
 
         Such a form cannot be told from the sum that it is a term of: sums are not factored.
         """
-        ring, is_product = self._valuation.ring, len(form.factors) > 1
+        ring, is_product = self._store.ring, len(form.factors) > 1
         return any(
             e < 0 or (base & 1 and (is_product or e > 1 or () in ring.terms(base)))
             for base, e in form.factors
@@ -188,7 +188,7 @@ class Candidates:
 
     def _note(self, operand: Form, constant: Rational | None, total: Form) -> None:
         """Remember an activation; `total` is `constant + operand` where there is a constant."""
-        ring = self._valuation.ring
+        ring = self._store.ring
         for pattern in self._patterns:
             activation, factor = operand, None
             try:

@@ -15,7 +15,7 @@ from onnx_ascend_ext.matching.obstacles import obstacles
 from onnx_ascend_ext.matching.pattern import derive
 from onnx_ascend_ext.matching.search import Search
 from onnx_ascend_ext.matching.site import Site
-from onnx_ascend_ext.matching.store import RELAXED_HINT, Rules
+from onnx_ascend_ext.matching.store import RELAXED_HINT, FormStore, Rules
 from onnx_ascend_ext.matching.valuation import Valuation
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class _Finder:
         patterns = [derive(kernel, self._ring) for kernel in kernels]
         self._patterns = [pattern for pattern in patterns if pattern is not None]
         self._valuation = self._new_valuation(Rules(relaxed=relaxed))
+        self._store = self._valuation.store
         self._findings = Findings()
         self._misses: dict[tuple[Scope, int], NearMiss] = {}
 
@@ -88,10 +89,10 @@ class _Finder:
                 self._add_miss(scope, root, reason)
         ordered = [found[root] for found in sites.values() for root in sorted(found)]
         covered: set[tuple[Scope, int]] = set()
-        if self._misses or self._valuation.doubtful:
+        if self._misses or self._store.doubtful:
             covered.update((site.scope, node) for site in ordered for node in site.covered)
             covered.update(node for site in ordered for node in site.captured)
-        if self._valuation.doubtful:
+        if self._store.doubtful:
             self._search_leniently(scopes, ordered, covered)
         rank = {scope: i for i, scope in enumerate(scopes)}
         self._findings.matches.extend(site.match for site in ordered)
@@ -141,7 +142,7 @@ class _Finder:
         proven = False
         if "output" in found.kernel.inputs:
             form = self._valuation.form(scope, found.operands[found.kernel.inputs.index("output")])
-            proven = self._valuation.is_sigmoid(form)
+            proven = self._store.is_sigmoid(form)
         result = scope.outputs[found.index][0]
         match = Match(
             kernel=found.kernel.name,
@@ -179,7 +180,7 @@ class _Finder:
             source = producer.get(activation)
             proven = source is not None and op_types[source] == "Sigmoid" and not scope.domains[source]
             if not proven:
-                proven = self._valuation.is_sigmoid(self._valuation.form(scope, activation))
+                proven = self._store.is_sigmoid(self._valuation.form(scope, activation))
             kernel = pattern.kernel
             names = (activation, gradient) if pattern.gradient else (gradient, activation)
             result = outputs[root][0]
@@ -195,13 +196,13 @@ class _Finder:
         """Find the places that only more lenient rules would match, and say which rule it would take."""
         valuation = self._new_valuation(Rules(relaxed=True, lenient=True))
         for site in sites:
-            valuation.make_atom(site.scope, site.result)
+            valuation.store.make_atom(site.scope, site.result)
         search = Search(valuation, self._patterns, proving=False)
         for scope in scopes:
             for bound in search.scan(scope).bound:
                 if (scope, bound.root) in covered:
                     continue
-                reasons = _excuses(valuation, bound)
+                reasons = _excuses(valuation.store, bound)
                 if self._relaxed:
                     reasons = [reason for reason in reasons if not reason.endswith(RELAXED_HINT)]
                 if reasons:
@@ -212,10 +213,10 @@ class _Finder:
         self._misses.setdefault((scope, root), miss)
 
 
-def _excuses(valuation: Valuation, bound: Bound) -> list[str]:
+def _excuses(store: FormStore, bound: Bound) -> list[str]:
     """The reasons why a lenient match is none, each once."""
     values = [(owner, owner.outputs[index][0]) for owner, index in bound.region.nodes] + bound.region.leaves
-    excuses = [valuation.excuses[value] for value in values if value in valuation.excuses]
+    excuses = [store.excuses[value] for value in values if value in store.excuses]
     return list(dict.fromkeys(excuses))
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from onnx_ascend_ext.graph import Scope
-    from onnx_ascend_ext.matching.valuation import Valuation
+    from onnx_ascend_ext.matching.store import FormStore
 
 MAX_NODES = 64
 """No gradient is spelled with more nodes than this."""
@@ -38,9 +38,7 @@ class Region:
     casts: list[tuple[Scope, int]] = field(default_factory=list)
 
 
-def region(
-    valuation: Valuation, scope: Scope, root: int, bounds: Collection[tuple[Scope, str]]
-) -> Region | None:
+def region(store: FormStore, scope: Scope, root: int, bounds: Collection[tuple[Scope, str]]) -> Region | None:
     """Walk back from a root until the bounding values and everything opaque; None when it is too far."""
     found = Region()
     pending = [(scope, root)]
@@ -68,7 +66,7 @@ def region(
                 continue
             met.add(key)
             producer = owner.producer.get(name)
-            if producer is None or not _is_walked(valuation, owner, producer, name):
+            if producer is None or not _is_walked(store, owner, producer, name):
                 found.leaves.append(key)
                 if op_type == "Pow" and name == current.inputs[index][1]:
                     found.exponents.add(key)
@@ -86,11 +84,11 @@ def _operands(scope: Scope, index: int) -> list[str]:
     return inputs if scope.op_types[index] in ("Add", "Sub", "Mul", "Div", "Sum", "Pow") else inputs[:1]
 
 
-def _is_walked(valuation: Valuation, scope: Scope, index: int, name: str) -> bool:
+def _is_walked(store: FormStore, scope: Scope, index: int, name: str) -> bool:
     if scope.op_types[index] in FUNCTIONS:
         # By the relaxed rules these are made of a sigmoid that stays.
-        return valuation.rules.relaxed and (scope, name) in valuation.excuses
+        return store.rules.relaxed and (scope, name) in store.excuses
     if scope.op_types[index] not in ARITHMETIC or scope.domains[index]:
         return False
-    form = valuation.forms(scope).get(name)
-    return form is not None and bool(form.factors) and not valuation.is_opaque(scope, name)
+    form = store.forms(scope).get(name)
+    return form is not None and bool(form.factors) and not store.is_opaque(scope, name)

@@ -51,15 +51,16 @@ class Search:
 
     def __init__(self, valuation: Valuation, patterns: Sequence[Pattern], *, proving: bool) -> None:
         self._valuation = valuation
+        self._store = valuation.store
         self._binder = Binder(valuation, proving=proving)
-        self._candidates = Candidates(valuation, patterns)
-        self._cancellations = Cancellations(valuation)
+        self._candidates = Candidates(valuation.store, patterns)
+        self._cancellations = Cancellations(valuation.store)
         self._live: dict[Scope, set[str]] = {}
         self._complete: set[Scope] = set()
         self._scaled: set[str] = set()
         # How many Exp are terms of a sum that is made of them; 0 for an Exp itself.
         self._exponentials: dict[str, int] = {}
-        self._proofs = Proofs(valuation.ring, patterns) if proving else None
+        self._proofs = Proofs(valuation.store.ring, patterns) if proving else None
 
     def scan(self, scope: Scope) -> Outcome:
         """Search a scope; those around it must have been scanned before.
@@ -76,19 +77,17 @@ class Search:
             decision = structures.decide(index) if structures is not None else None
             if isinstance(decision, Plain):
                 outcome.plain.append(decision)
-                self._valuation.hide(scope, name)
+                self._store.hide(scope, name)
                 continue
             if decision is not None:
                 if decision:
                     live.add(name)
                 continue
             form = self._valuation.form(scope, name)
-            if self._valuation.is_opaque(scope, name):
+            if self._store.is_opaque(scope, name):
                 continue
             self._candidates.note_operands(scope, index, form)
-            cancelled = (
-                self._cancellations.follow(scope, index, form) if self._valuation.any_quotient else None
-            )
+            cancelled = self._cancellations.follow(scope, index, form) if self._store.any_quotient else None
             if not cancelled and not self._candidates.may_explain(form):
                 continue
             self._note_constant_factor(scope, index, name)
@@ -100,8 +99,8 @@ class Search:
             elif found is not None:
                 outcome.bound.append(found)
                 self._cancellations.forget(scope, name)
-                self._valuation.make_atom(scope, name)
-                self._valuation.extents.make_own(scope, name)
+                self._store.make_atom(scope, name)
+                self._store.extents.make_own(scope, name)
                 continue
             live.add(name)
             if structures is not None:
@@ -119,10 +118,10 @@ class Search:
     def _interesting(self, scope: Scope, live: set[str]) -> Iterator[int]:
         """The nodes whose forms matter, in topological order; `live` grows while they are visited."""
         op_types, domains, inputs, outputs = scope.op_types, scope.domains, scope.inputs, scope.outputs
-        relaxed = self._valuation.rules.relaxed
+        relaxed = self._store.rules.relaxed
         producer = scope.producer
         exponentials = self._exponentials.keys()
-        terms = _Terms(scope, self._valuation.constants)
+        terms = _Terms(scope, self._store.constants)
         order = scope.order()
         for index, op_type in zip(order, map(op_types.__getitem__, order), strict=True):
             if op_type not in _VISITED:
@@ -145,7 +144,7 @@ class Search:
                     continue
                 if not self._valuation.is_sigmoid_of_negative(scope, index):
                     continue
-                self._valuation.doubtful = True
+                self._store.doubtful = True
                 if not relaxed:
                     continue
             if not domains[index] and len(outputs[index]) == 1:
@@ -156,7 +155,7 @@ class Search:
         op_type, inputs = scope.op_types[index], scope.inputs[index]
         counts = [self._exponentials[name] for name in inputs if name in self._exponentials]
         if op_type in ("Mul", "Div"):
-            self._valuation.doubtful |= counts != [1]
+            self._store.doubtful |= counts != [1]
             return
         if op_type in QUOTIENTS and counts == [1]:
             return  # a sigmoid
@@ -167,7 +166,7 @@ class Search:
     def _note_constant_factor(self, scope: Scope, index: int, name: str) -> None:
         """Remember values that a constant was multiplied into: only those may have it as their gradient."""
         inputs = scope.inputs[index]
-        forms = self._valuation.forms(scope)
+        forms = self._store.forms(scope)
         product = scope.op_types[index] in ("Mul", "Div")
         if (product and not all(forms[s].factors for s in inputs)) or not self._scaled.isdisjoint(inputs):
             self._scaled.add(name)
@@ -241,7 +240,7 @@ class Search:
         if len(form.factors) == len(slope.factors) and form.factors == slope.factors:
             return Form(quotient(form.scale, slope.scale))
         try:
-            return self._valuation.ring.divide(form, slope)
+            return self._store.ring.divide(form, slope)
         except TooLargeError:
             return None
 

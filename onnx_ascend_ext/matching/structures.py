@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from onnx_ascend_ext.graph.constants import FOLLOWED
 from onnx_ascend_ext.graph.number_formats import FLOAT_TYPES
-from onnx_ascend_ext.matching.operators import ARITHMETIC, CONSTANTS, FUNCTIONS, near_integer
+from onnx_ascend_ext.matching.kinds import COMPUTED, OPAQUE, OTHER, SIGMOID, Kinds
 from onnx_ascend_ext.matching.proofs import MAX_LEAVES, Proof
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-    from onnx_ascend_ext.algebra import Rational
     from onnx_ascend_ext.graph import Scope
     from onnx_ascend_ext.matching.pattern import Pattern
     from onnx_ascend_ext.matching.proofs import Proofs
@@ -20,13 +18,6 @@ if TYPE_CHECKING:
 
 _MAX_NODES = 8
 _DECIDED = frozenset({"Add", "Sub", "Mul"})
-_UNDERSTOOD = ARITHMETIC | FUNCTIONS | CONSTANTS
-_MAY_BE_CONSTANT = CONSTANTS | FOLLOWED
-
-# What a name can be, other than a constant: a value that nothing more is known of, a Sigmoid, a result of
-# arithmetic that may hold more than the structure shows, or something that structures do not deal with.
-_OPAQUE, _SIGMOID, _COMPUTED, _OTHER = range(4)
-_LEAVES = (_OPAQUE, _SIGMOID)
 
 
 class Plain(NamedTuple):
@@ -52,22 +43,19 @@ class Plain(NamedTuple):
 _Part: TypeAlias = "tuple[Proof, tuple[str, ...], tuple[int, ...], Hashable]"
 _SIMPLE = Proof((), (), has_constant=False)
 
-Kind: TypeAlias = "int | tuple[Rational]"
-
 
 class Structures:
     """The structures of one scope."""
 
     def __init__(self, valuation: Valuation, scope: Scope, proofs: Proofs) -> None:
-        self._valuation = valuation
+        self._store = valuation.store
         self._scope = scope
         self._proofs = proofs
-        self._parts = _Parts(self._kind_of)
+        self._kinds = Kinds(valuation, scope)
+        self._parts = _Parts(self._kinds)
         self._inner: dict[str, _Part | None] = {}
         self._undecided: dict[str, _Part] = {}
-        self._kinds: dict[str, Kind] = {}
         self._rescaled: frozenset[str] | None = None
-        self._has_functions = valuation.has_functions
         # Decisions by what such nodes have in common: the operator, the same of both operands, and the places
         # of the second operand's leaves among all of them. None as that of the node itself means a match.
         self._decisions: dict[tuple[Hashable, ...], tuple[Proof, Hashable]] = {}
@@ -135,23 +123,9 @@ class Structures:
         if decision is None and op_type == "Mul":
             deeper = self._part(index, self._parts, self._inner_part)
             decision = None if deeper is None else self._weighed(index, deeper)
-        if decision is None and self._are_refined(part[1]):
+        if decision is None and self._kinds.are_refined(part[1]):
             decision = self._weighed(index, part)
         return decision
-
-    def _are_refined(self, leaves: tuple[str, ...]) -> bool:
-        """Look up the computed ones of some leaves; whether all of them turn out to be single atoms."""
-        for leaf in leaves:
-            if self._kind(leaf) != _COMPUTED:
-                continue
-            form = self._valuation.form(self._scope, leaf)
-            if self._valuation.is_opaque(self._scope, leaf):
-                self._kinds[leaf] = _OPAQUE
-            elif self._valuation.is_sigmoid(form):
-                self._kinds[leaf] = _SIGMOID
-            else:
-                return False
-        return True
 
     def _weighed(self, index: int, part: _Part) -> Plain | bool | None:
         proof, leaves, nodes, _ = part
@@ -169,9 +143,9 @@ class Structures:
     def _add(self, name: str, part: _Part) -> None:
         """Take the structure of a value as a part of larger ones."""
         proof, leaves, nodes, _ = part
-        kinds = [self._kind(leaf) for leaf in leaves]
+        kinds = [self._kinds.of(leaf) for leaf in leaves]
         # What may hold more than the structure shows is alike to nothing.
-        alike = object() if _COMPUTED in kinds else (proof.key[0], *kinds)
+        alike = object() if COMPUTED in kinds else (proof.key[0], *kinds)
         self._parts[name] = proof, leaves, nodes, alike
 
     def _part(
@@ -193,15 +167,15 @@ class Structures:
             part = parts.get(name)
             if part is None or part[0] is _SIMPLE:
                 part = None
-                kind = self._kind(name)
+                kind = self._kinds.of(name)
                 if kind.__class__ is tuple:
                     if op_type == "Mul":
                         return None
                     key += (kind,)
                     continue
-                if kind == _OTHER:
+                if kind == OTHER:
                     return None
-                if kind == _COMPUTED and inner_part is not None:
+                if kind == COMPUTED and inner_part is not None:
                     part = inner_part(name)
             if part is None:
                 if name not in leaves:
@@ -250,15 +224,15 @@ class Structures:
         """Whether leaves hold no more than the structure shows, so that the proof says all."""
         sigmoids = 0
         for leaf in leaves:
-            kind = self._kind(leaf)
-            if kind == _COMPUTED:
+            kind = self._kinds.of(leaf)
+            if kind == COMPUTED:
                 return False
-            if kind == _SIGMOID:
+            if kind == SIGMOID:
                 sigmoids += 1
         return sigmoids < 2 and (live or self._is_never_rescaled(leaves))
 
     def _may_be_float(self, name: str) -> bool:
-        kind = self._valuation.types.element_type(self._scope, name)
+        kind = self._store.types.element_type(self._scope, name)
         return not kind or kind in FLOAT_TYPES
 
     def _is_never_rescaled(self, leaves: tuple[str, ...]) -> bool:
@@ -273,63 +247,25 @@ class Structures:
         return self._rescaled.isdisjoint(leaves)
 
     def _has_constant(self, index: int) -> bool:
-        scope, constants = self._scope, self._valuation.constants
+        scope, constants = self._scope, self._store.constants
         return any(
             constants.uniform(scope.find(name) or scope, name) is not None for name in scope.inputs[index]
         )
-
-    def _kind(self, name: str) -> Kind:
-        kind = self._kinds.get(name)
-        if kind is None:
-            kind = self._kinds[name] = self._kind_of(name)
-        return kind
-
-    def _kind_of(self, name: str) -> Kind:
-        scope = self._scope
-        index = scope.producer.get(name)
-        if index is None:
-            if name in scope.initializers:
-                return self._constant_kind(name) or _OPAQUE
-            return _OPAQUE if name in scope.input_set else _OTHER
-        op_type = scope.op_types[index]
-        if op_type in _MAY_BE_CONSTANT:
-            kind = self._constant_kind(name)
-            if kind is not None:
-                return kind
-        if self._has_functions and self._valuation.calls_a_function(scope, index):
-            return _OTHER
-        if op_type not in _UNDERSTOOD or scope.domains[index]:
-            return _OPAQUE
-        if op_type in ARITHMETIC:
-            return _COMPUTED
-        if op_type in FUNCTIONS:
-            if op_type == "Exp" or self._valuation.is_sigmoid_of_negative(scope, index):
-                return _OTHER
-            return _SIGMOID
-        return _OTHER
-
-    def _constant_kind(self, name: str) -> Kind | None:
-        """What a name is as a constant, or None when it is none."""
-        constant = self._valuation.constants.uniform(self._scope, name)
-        if constant is None:
-            return None
-        plain = not constant.variable and not constant.extent and not near_integer(constant.value)
-        return (constant.value,) if plain and constant.element_type in FLOAT_TYPES else _OTHER
 
 
 class _Parts(dict[str, "_Part | None"]):
     """The structures of live values, and leaves; None for what is neither."""
 
-    def __init__(self, kind_of: Callable[[str], Kind]) -> None:
+    def __init__(self, kinds: Kinds) -> None:
         super().__init__()
-        self._kind_of = kind_of
+        self._kinds = kinds
 
     def __missing__(self, name: str) -> _Part | None:
-        kind = self._kind_of(name)
+        kind = self._kinds.find(name)
         part: _Part | None = None
         if kind.__class__ is tuple:
             part = _SIMPLE, (), (), kind
-        elif kind in _LEAVES:
+        elif kind in (OPAQUE, SIGMOID):
             part = _SIMPLE, (name,), (), kind
         self[name] = part
         return part

@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 _KEPT_LEVELS = 8
 
 
-class Valuation(FormStore):
-    """The forms of one model's values under some rules."""
+class Valuation:
+    """The forms of one model's values under some rules.
+
+    Attributes:
+        store: what is known of them so far.
+    """
 
     def __init__(
         self,
@@ -42,10 +46,10 @@ class Valuation(FormStore):
         extents: Extents,
         rules: Rules,
     ) -> None:
-        super().__init__(ring, constants, types, extents, rules)
+        self.store = FormStore(ring, constants, types, extents, rules)
         self._functions = index.functions
-        self._sigmoids = Sigmoids(self)
-        self._operators = Operators(self, self._sigmoids)
+        self._sigmoids = Sigmoids(self.store)
+        self._operators = Operators(self.store, self._sigmoids)
 
     def form(self, scope: Scope, name: str) -> Form:
         """The form of the value that `name` means in `scope`.
@@ -53,7 +57,7 @@ class Valuation(FormStore):
         Raises:
             ModelError: the value depends on itself.
         """
-        forms = self.forms(scope)
+        forms = self.store.forms(scope)
         found = forms.get(name)
         if found is not None:
             return found
@@ -61,7 +65,7 @@ class Valuation(FormStore):
         opened: set[tuple[Scope, str]] = set()
         while pending:
             current, value = pending[-1]
-            forms = self._forms[current]
+            forms = self.store.forms(current)
             if value in forms:
                 pending.pop()
                 continue
@@ -82,7 +86,7 @@ class Valuation(FormStore):
                 pending.pop()
                 continue
             self._open(opened, current, index, value)
-        return self._forms[scope][name]
+        return self.store.forms(scope)[name]
 
     @property
     def has_functions(self) -> bool:
@@ -111,11 +115,11 @@ class Valuation(FormStore):
         if owner is None or owner is scope:
             self._set_constant_or_atom(scope, name)
             return
-        form = self.forms(owner).get(name)
+        form = self.store.forms(owner).get(name)
         if form is None:
             pending.append((owner, name))
         else:
-            self._forms[scope][name] = form
+            self.store.forms(scope)[name] = form
 
     def _is_quick_leaf(self, scope: Scope, name: str) -> bool:
         """Make a value that a node outside of arithmetic computes an atom at once."""
@@ -126,9 +130,9 @@ class Valuation(FormStore):
         if op_type in ARITHMETIC or op_type in CONSTANTS:
             return False
         if op_type in FUNCTIONS and not scope.domains[index] and scope.inputs[index]:
-            self.set_form(scope, name, self._sigmoids.applied(scope, index))
+            self.store.set_form(scope, name, self._sigmoids.applied(scope, index))
         else:
-            self.make_atom(scope, name)
+            self.store.make_atom(scope, name)
         return True
 
     def _operands(self, scope: Scope, index: int) -> Sequence[str] | None:
@@ -138,7 +142,7 @@ class Valuation(FormStore):
             return None
         if self._functions and scope.called_function(index, self._functions) is not None:
             return None
-        if self.is_hidden(scope, scope.outputs[index][0]):
+        if self.store.is_hidden(scope, scope.outputs[index][0]):
             return None
         count = OPERANDS.get(op_type, 1)
         if count == 2:
@@ -162,45 +166,45 @@ class Valuation(FormStore):
             results = function.output_names
             # Only a function of one output can be a sigmoid; its own body is looked at in its scope.
             if len(results) != 1 or results[0] not in function.producer:
-                self.make_atom(scope, name)
-            elif results[0] not in self.forms(function):
+                self.store.make_atom(scope, name)
+            elif results[0] not in self.store.forms(function):
                 self._open(opened, scope, index, name)
                 pending.append((function, results[0]))
             else:
                 form = self._sigmoids.called(scope, index, function)
                 if form is None:
-                    self.make_atom(scope, name)
+                    self.store.make_atom(scope, name)
                 else:
-                    self.set_form(scope, name, form)
+                    self.store.set_form(scope, name, form)
         elif op_type in CONSTANTS and not scope.domains[index]:
             self._set_constant_or_atom(scope, name)
         elif op_type in FUNCTIONS and not scope.domains[index] and scope.inputs[index]:
-            self.set_form(scope, name, self._sigmoids.applied(scope, index))
+            self.store.set_form(scope, name, self._sigmoids.applied(scope, index))
         else:
-            self.make_atom(scope, name)
+            self.store.make_atom(scope, name)
 
     def _set_constant_or_atom(self, scope: Scope, name: str) -> None:
-        constant = self.constants.uniform(scope, name)
+        constant = self.store.constants.uniform(scope, name)
         form = self._operators.constant(scope, name, constant) if constant is not None else None
         if form is None:
-            self.make_atom(scope, name)
+            self.store.make_atom(scope, name)
         else:
-            self.set_form(scope, name, form)
+            self.store.set_form(scope, name, form)
 
     def _compute(self, scope: Scope, index: int, name: str) -> None:
         """Set the form of a node's output, whose operands have their forms."""
         try:
-            form = self._operators.result(scope, index, self._forms[scope])
+            form = self._operators.result(scope, index, self.store.forms(scope))
         except (TooLargeError, ZeroDivisionError):
             form = self._result_after_cut(scope, index)
         if form is None:
-            self.make_atom(scope, name)
+            self.store.make_atom(scope, name)
         else:
-            self.set_form(scope, name, form)
+            self.store.set_form(scope, name, form)
 
     def _result_after_cut(self, scope: Scope, index: int) -> Form | None:
         """The result after a value some levels back has become an atom, so that the product is short."""
-        forms = self._forms[scope]
+        forms = self.store.forms(scope)
         chain: list[tuple[int, str]] = []
         current = index
         for _ in range(_KEPT_LEVELS):
@@ -208,20 +212,20 @@ class Valuation(FormStore):
                 break
             source = max(scope.inputs[current], key=lambda value: len(forms[value].factors))
             producer = scope.producer.get(source)
-            if producer is None or self.is_opaque(scope, source):
+            if producer is None or self.store.is_opaque(scope, source):
                 break
             chain.append((producer, source))
             current = producer
         if not chain:
             return None
         _, cut = chain.pop()
-        self.make_atom(scope, cut)
+        self.store.make_atom(scope, cut)
         try:
             for producer, source in reversed(chain):
                 form = self._operators.result(scope, producer, forms)
                 if form is None:
                     return None
-                self.set_form(scope, source, form)
+                self.store.set_form(scope, source, form)
             return self._operators.result(scope, index, forms)
         except (TooLargeError, ZeroDivisionError):
             return None
