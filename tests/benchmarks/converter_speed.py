@@ -178,6 +178,20 @@ def table(results: dict[str, dict[str, Runs]], known: dict[str, Size]) -> str:
     return "\n".join(lines)
 
 
+def lead(runs: Mapping[str, Runs]) -> str:
+    """One sentence on how much faster the converter is than the fastest peer; "" where none was measured."""
+    medians = {tool: measured.median() for tool, measured in runs.items() if not measured.problem}
+    peers = medians.keys() - {FLOOR, OURS}
+    if OURS not in medians or not peers:
+        return ""
+    fastest = min(peers, key=lambda tool: medians[tool].cpu_seconds)
+    cpu, elapsed, _ = (peer / own for peer, own in zip(medians[fastest], medians[OURS], strict=True))
+    return (
+        f"{OURS} is {cpu:.1f} times as fast as the fastest peer, {fastest}, by CPU time and {elapsed:.1f} times "
+        "by elapsed time."
+    )
+
+
 def conditions(tools: Mapping[str, Tool]) -> str:
     """One sentence on what the numbers were measured with."""
     modules = sorted({tool.module for tool in tools.values()})
@@ -211,6 +225,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"measuring {name} ...", file=sys.stderr)
             results[name] = bench.run(name, known[name], tools)
     print(table(results, known))
+    if sentence := lead(results.get(COMPARED, {})):
+        print(f"\n{sentence}")
     print(f"\n{conditions(ours if options.no_peers else available)}")
     for name in missing:
         print(f"\n{name} was not measured: {TOOLS[name].module} is not installed")

@@ -99,3 +99,20 @@ def test_table_shows_times_of_the_floor_and_problems() -> None:
     ours = "onnx-ascend convert | 3.00 s | 1.50 | 5.00 s | 1.25 | 150 MB | 1.50 | 1 |"
     assert lines[3] == f"| g: 10 nodes, 5 gradients | {ours}"
     assert lines[4] == "| g: 10 nodes, 5 gradients | another | found 1 of 5 | | | | | | |"
+
+
+def test_the_lead_is_over_the_fastest_peer_that_worked() -> None:
+    def runs(seconds: float, problem: str = "") -> converter_speed.Runs:
+        return converter_speed.Runs([converter_speed.Usage(seconds, 2 * seconds, 100)], problem)
+
+    measured = {
+        converter_speed.FLOOR: runs(0.5),
+        converter_speed.OURS: converter_speed.Runs([converter_speed.Usage(1, 4, 100)]),
+        "slow": runs(9),
+        "fast": runs(7),
+        "broken": runs(2, "found 0 of 20000"),
+    }
+    words = converter_speed.lead(measured)
+    assert "7.0 times as fast as the fastest peer, fast, by CPU time and 3.5 times by elapsed" in words
+    assert converter_speed.lead({name: measured[name] for name in (converter_speed.FLOOR, "slow")}) == ""
+    assert converter_speed.lead({name: measured[name] for name in (converter_speed.OURS, "broken")}) == ""
