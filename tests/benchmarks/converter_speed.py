@@ -187,8 +187,8 @@ def lead(runs: Mapping[str, Runs]) -> str:
     fastest = min(peers, key=lambda tool: medians[tool].cpu_seconds)
     cpu, elapsed, _ = (peer / own for peer, own in zip(medians[fastest], medians[OURS], strict=True))
     return (
-        f"{OURS} is {cpu:.1f} times as fast as the fastest peer, {fastest}, by CPU time and {elapsed:.1f} times "
-        "by elapsed time."
+        f"{OURS} is {cpu:.1f} times as fast as the fastest peer, {fastest}, by CPU time and {elapsed:.1f} "
+        "times by elapsed time."
     )
 
 
