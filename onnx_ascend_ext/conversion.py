@@ -238,6 +238,7 @@ def _rewrite(
         if order or applied.may_match_again:
             order = order or _order_of_values(index)
             report.matches.sort(key=lambda match: order.get((match.scope, match.result), len(order)))
+        index.release()
         if not applied.may_match_again:
             return
         index = ModelIndex(model)

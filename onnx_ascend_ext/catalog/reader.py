@@ -21,18 +21,18 @@ def load() -> Mapping[str, Kernel]:
     """The kernels of this package by name, in the order of their file names; read once.
 
     Raises:
-        CatalogError: a kernel file is missing or not valid.
+        CatalogError: a kernel file is missing or not valid, apart from what only `onnx.checker` refuses. The
+            tests ask it about the files of this package; it takes longer to start than most conversions.
     """
-    return load_from(resources.folder("converters"), are_checked=True)
+    return load_from(resources.folder("converters"), trusted=True)
 
 
-def load_from(directory: Traversable, *, are_checked: bool = False) -> Mapping[str, Kernel]:
+def load_from(directory: Traversable, *, trusted: bool = False) -> Mapping[str, Kernel]:
     """The kernels of a folder of `*.toml` files by name, in the order of their file names.
 
     Args:
         directory: the folder.
-        are_checked: whether `onnx.checker` is known to accept the bodies, as it does those of this package:
-            it takes longer to start than most models to convert.
+        trusted: whether to go without `onnx.checker`.
 
     Raises:
         CatalogError: the folder holds no kernel file, or one that is not valid.
@@ -45,7 +45,7 @@ def load_from(directory: Traversable, *, are_checked: bool = False) -> Mapping[s
     kernels: dict[str, Kernel] = {}
     claims: dict[tuple[str, str], str] = {}
     for file in files:
-        kernel = _kernel(Table.of_file(file), is_checked=are_checked)
+        kernel = _kernel(Table.of_file(file), trusted=trusted)
         if kernel.name in kernels:
             raise CatalogError(
                 f"{file.name}: name: a second kernel called {kernel.name}; rename one of the two"
@@ -64,7 +64,7 @@ def load_from(directory: Traversable, *, are_checked: bool = False) -> Mapping[s
     return MappingProxyType(kernels)
 
 
-def _kernel(table: Table, *, is_checked: bool) -> Kernel:
+def _kernel(table: Table, *, trusted: bool) -> Kernel:
     name = table.name("name", "SigmoidBackward")
     summary = table.text("summary", "Gradient of Sigmoid.")
     inputs = table.names("inputs", '["grad_output", "output"]')
@@ -82,7 +82,7 @@ def _kernel(table: Table, *, is_checked: bool) -> Kernel:
         aclnn=_aclnn_binding(table.table("aclnn"), name, inputs + outputs),
     )
     table.finish("name, summary, inputs, outputs, opset, body, aclnn, foreign")
-    _check_body(table, kernel, is_checked=is_checked)
+    _check_body(table, kernel, trusted=trusted)
     return kernel
 
 
@@ -124,14 +124,14 @@ def _aclnn_binding(table: Table, kernel: str, formal: tuple[str, ...]) -> AclnnB
     return binding
 
 
-def _check_body(table: Table, kernel: Kernel, *, is_checked: bool) -> None:
+def _check_body(table: Table, kernel: Kernel, *, trusted: bool) -> None:
     # Imported here, since onnx takes a noticeable part of a second.
     import onnx.checker
     import onnx.parser
 
     try:
         function = kernel.function()
-        if not is_checked:
+        if not trusted:
             context = onnx.checker.C.CheckerContext()
             context.ir_version = onnx.IR_VERSION
             context.opset_imports = {"": kernel.opset}

@@ -14,7 +14,11 @@ from types import ModuleType
 
 
 class _LazyFinder:
-    """Finds the modules in the package `onnx`; those that it imports names from are loaded at once."""
+    """Finds the modules in the package `onnx`, which load at their first attribute.
+
+    For most of them that is later than `import onnx`, which takes names from few. Before Python 3.12 two
+    threads must not be the first ones at once, so that this is for a command, not for a library.
+    """
 
     @staticmethod
     def find_spec(

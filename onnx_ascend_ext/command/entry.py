@@ -18,28 +18,19 @@ from types import FrameType
 
 import click
 
-from onnx_ascend_ext.command import failure, output
-from onnx_ascend_ext.command.deferred_imports import defer_imports
+from onnx_ascend_ext.command import failure, output, process
 from onnx_ascend_ext.command.group import cli
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-_COLLECTION_THRESHOLD = 100_000
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command and exits: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted."""
-    # As numpy is imported, OpenBLAS starts threads for linear algebra, which no command does: that takes a
-    # noticeable part of a second.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    defer_imports()
-    # Importing makes many objects that all stay.
-    gc.set_threshold(_COLLECTION_THRESHOLD)
+    process.prepare()
     signal.signal(signal.SIGTERM, _terminated)
     _prepare_streams()
-    output.show_own_warnings()
     status = _run(sys.argv[1:] if arguments is None else list(arguments))
     gc.freeze()  # nothing of a large model is searched for cycles on the way out
     sys.exit(status)

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from onnx_ascend_ext.command import failure
-from onnx_ascend_ext.command.deferred_imports import defer_imports
-from onnx_ascend_ext.command.output import show_own_warnings
+from onnx_ascend_ext.command import failure, process
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -58,11 +56,6 @@ def failed(planned: PlannedOutput, message: str) -> Outcome:
     return message, {**failure.document(message, str(planned.source)), "output": None}
 
 
-def _start_worker() -> None:
-    defer_imports()
-    show_own_warnings()
-
-
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool, whose workers are ended where the block is left by an exception."""
@@ -72,7 +65,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     # Workers start afresh: ONNX Runtime does not survive a fork.
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(workers, context, initializer=_start_worker) as pool:
+    with ProcessPoolExecutor(workers, context, initializer=process.prepare) as pool:
         try:
             yield pool
         except BaseException:

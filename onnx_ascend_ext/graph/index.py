@@ -61,6 +61,11 @@ class ModelIndex:
                     self._add(Scope(getattr(training, name), path, "training", opsets, parent=self.main))
         self.variable = frozenset(variable)
 
+    def release(self) -> None:
+        """End the use of the index: its scopes refer to each other, which would keep the model in memory."""
+        for scope in self.scopes:
+            scope.bodies.clear()
+
     @property
     def ir_version(self) -> int:
         """The model's IR version."""

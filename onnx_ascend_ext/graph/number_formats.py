@@ -1,7 +1,7 @@
 """The number formats of ONNX's element types: their numbers as bytes, and what a Cast makes of a number.
 
-The standard library knows most formats. numpy and ml_dtypes, which take long to import, are imported for the
-others only.
+The standard library knows most formats. numpy and ml_dtypes, which take long to import, are imported where
+they are needed.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import math
 import struct
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from onnx import TensorProto
 
-Number = int | float
+Number: TypeAlias = "int | float"
 
 # Codes of the struct module, which are numpy's as well.
 _CODES: dict[int, str] = {
@@ -105,7 +105,10 @@ def unpacked(data: bytes, element_type: int) -> Sequence[Number]:
 
 
 def packed(numbers: Sequence[Number], element_type: int) -> bytes | None:
-    """The bytes of some numbers, rounded as a Cast does; None where the type cannot hold one."""
+    """The bytes of some numbers, rounded as a Cast does.
+
+    None where the type has no such number: no integer of that size, no finite number as large, or no power.
+    """
     code = _CODES.get(element_type)
     if code is not None:
         try:
@@ -113,11 +116,15 @@ def packed(numbers: Sequence[Number], element_type: int) -> bytes | None:
         except (struct.error, OverflowError):
             return None
     if element_type == _FLOAT8E8M0:
-        return bytes(map(_power, numbers))
+        patterns = [_power(number) for number in numbers]
+        return None if None in patterns else bytes(pattern for pattern in patterns if pattern is not None)
     import numpy as np
 
+    given = np.array(numbers, np.float64)
     with np.errstate(over="ignore"):
-        rounded = np.array(numbers, np.float64).astype(_extension(element_type))
+        rounded = given.astype(_extension(element_type))
+    if not np.isfinite(rounded.astype(np.float64)[np.isfinite(given)]).all():
+        return None
     return bytes(rounded.tobytes())
 
 
@@ -152,7 +159,7 @@ def is_exact_in_floats(value: int | Fraction) -> bool:
     return digits < 1 << 3 and (1 << 9) % value.denominator == 0 and numerator <= 240 * value.denominator
 
 
-def shown(value: int | Fraction, element_type: int) -> str:
+def spelled(value: int | Fraction, element_type: int) -> str:
     """A number with as few digits as tell it apart in its type."""
     if element_type not in FLOAT_TYPES:
         return str(float(value))
@@ -169,8 +176,10 @@ def _extension(element_type: int) -> Any:
     return getattr(ml_dtypes, _EXTENSIONS[element_type])
 
 
-def _power(number: Number) -> int:
-    """The pattern of a power of two, or of NaN for any other number."""
+def _power(number: Number) -> int | None:
+    """The pattern of a power of two or of NaN, None for any other number."""
+    if math.isnan(number):
+        return _NO_POWER
     digits, exponent = math.frexp(float(number))
     pattern = exponent - 1 + _BIAS_OF_POWERS
-    return pattern if digits == 0.5 and 0 <= pattern < _NO_POWER else _NO_POWER
+    return pattern if digits == 0.5 and 0 <= pattern < _NO_POWER else None

@@ -97,7 +97,7 @@ class Scope:
             self.domains.append(domains.setdefault(domain, domain))
             self.inputs.append(inputs[:])
             self.outputs.append(outputs[:])
-        self._has_bodies = not _OPS_WITH_BODIES.isdisjoint(op_types) or len(domains) > 2
+        self._may_have_bodies = not _OPS_WITH_BODIES.isdisjoint(op_types) or any(domains.values())
 
     def _index_producers(self) -> None:
         names = list(chain.from_iterable(self.outputs))
@@ -115,7 +115,7 @@ class Scope:
 
     def nodes_with_bodies(self) -> list[int]:
         """The nodes that may have graph attributes."""
-        if not self._has_bodies:
+        if not self._may_have_bodies:
             return []
         pairs = enumerate(zip(self.op_types, self.domains, strict=True))
         return [index for index, (op_type, domain) in pairs if domain or op_type in _OPS_WITH_BODIES]

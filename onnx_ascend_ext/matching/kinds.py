@@ -31,7 +31,6 @@ class Kinds:
         self._valuation = valuation
         self._store = valuation.store
         self._scope = scope
-        self._has_functions = valuation.has_functions
         self._known: dict[str, Kind] = {}
 
     def of(self, name: str) -> Kind:
@@ -41,8 +40,8 @@ class Kinds:
             kind = self._known[name] = self.find(name)
         return kind
 
-    def are_refined(self, names: tuple[str, ...]) -> bool:
-        """Look up the computed ones of some names; whether all of them turn out to be single atoms."""
+    def refine(self, names: tuple[str, ...]) -> bool:
+        """Look closer at the computed ones of some names; whether all of them turn out to be single atoms."""
         for name in names:
             if self.of(name) != COMPUTED:
                 continue
@@ -56,7 +55,7 @@ class Kinds:
         return True
 
     def find(self, name: str) -> Kind:
-        """As `of`, but not remembered."""
+        """As `of`, for a caller that remembers it."""
         scope = self._scope
         index = scope.producer.get(name)
         if index is None:
@@ -68,7 +67,7 @@ class Kinds:
             kind = self._constant(name)
             if kind is not None:
                 return kind
-        if self._has_functions and self._valuation.calls_a_function(scope, index):
+        if self._valuation.calls_a_function(scope, index):
             return OTHER
         if op_type not in _UNDERSTOOD or scope.domains[index]:
             return OPAQUE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnx_ascend_ext.algebra import UNIT, ZERO, Form, loses_digits
 from onnx_ascend_ext.graph import attributes_of, node_label
-from onnx_ascend_ext.graph.number_formats import FLOAT_TYPES, converted, is_exact_in_floats, shown, widens
+from onnx_ascend_ext.graph.number_formats import FLOAT_TYPES, converted, is_exact_in_floats, spelled, widens
 from onnx_ascend_ext.graph.operators import VIEWS
 from onnx_ascend_ext.matching.store import View
 from onnx_ascend_ext.matching.views import view_key
@@ -111,8 +111,9 @@ class Operators:
             store.doubtful = True
             if store.rules.lenient:
                 nearest = near_integer(value)
-                spelled = shown(value, constant.element_type)
-                store.excuses[scope, name] = f"constant is {spelled}, not {nearest}"
+                store.excuses[scope, name] = (
+                    f"constant is {spelled(value, constant.element_type)}, not {nearest}"
+                )
                 value = nearest
         if max(abs(value.numerator), value.denominator).bit_length() > store.ring.MAX_BITS:
             return None

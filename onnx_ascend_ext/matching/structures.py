@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from onnx_ascend_ext.graph.number_formats import FLOAT_TYPES
 from onnx_ascend_ext.matching.kinds import COMPUTED, OPAQUE, OTHER, SIGMOID, Kinds
-from onnx_ascend_ext.matching.proofs import MAX_LEAVES, Proof
+from onnx_ascend_ext.matching.proofs import MAX_LEAVES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable
 
     from onnx_ascend_ext.graph import Scope
     from onnx_ascend_ext.matching.pattern import Pattern
-    from onnx_ascend_ext.matching.proofs import Proofs
+    from onnx_ascend_ext.matching.proofs import Proof, Proofs
     from onnx_ascend_ext.matching.valuation import Valuation
 
 _MAX_NODES = 8
@@ -38,10 +38,12 @@ class Plain(NamedTuple):
     nodes: tuple[int, ...]
 
 
-# The proof of a structure, its leaves, its nodes (some of them repeatedly), and what all structures have in
-# common that are decided as it is. A leaf or a constant is a part as well, with `_SIMPLE` for a proof.
-_Part: TypeAlias = "tuple[Proof, tuple[str, ...], tuple[int, ...], Hashable]"
-_SIMPLE = Proof((), (), has_constant=False)
+# The proof of a structure, its leaves, and its nodes (some of them repeatedly).
+_Structure: TypeAlias = "tuple[Proof, tuple[str, ...], tuple[int, ...]]"
+
+# A name as an operand: the same, without a proof for a leaf or a constant, and what it has in common with all
+# operands of an equal structure with leaves of equal kinds; None where it is like no other.
+_Operand: TypeAlias = "tuple[Proof | None, tuple[str, ...], tuple[int, ...], Hashable]"
 
 
 class Structures:
@@ -52,13 +54,13 @@ class Structures:
         self._scope = scope
         self._proofs = proofs
         self._kinds = Kinds(valuation, scope)
-        self._parts = _Parts(self._kinds)
-        self._inner: dict[str, _Part | None] = {}
-        self._undecided: dict[str, _Part] = {}
+        self._operands = _Operands(self._kinds)
+        self._inner: dict[str, _Structure | None] = {}
+        self._undecided: dict[str, _Structure] = {}
         self._rescaled: frozenset[str] | None = None
-        # Decisions by what such nodes have in common: the operator, the same of both operands, and the places
-        # of the second operand's leaves among all of them. None as that of the node itself means a match.
-        self._decisions: dict[tuple[Hashable, ...], tuple[Proof, Hashable]] = {}
+        # Proofs of matches and live structures, and what the result is like as an operand. A node is decided
+        # as an earlier one with the same operator, operands that are alike, and leaves shared alike.
+        self._decided: dict[tuple[Hashable, ...], tuple[Proof, Hashable]] = {}
 
     def decide(self, index: int) -> Plain | bool | None:
         """What a node is: a match, live or not, or None when its structure does not tell.
@@ -70,93 +72,108 @@ class Structures:
         op_type, inputs = scope.op_types[index], scope.inputs[index]
         if op_type not in _DECIDED or len(inputs) != 2:
             return None
-        left, right = self._parts[inputs[0]], self._parts[inputs[1]]
+        left, right = self._operands[inputs[0]], self._operands[inputs[1]]
         if left is None or right is None:
-            return self._examined(index, op_type)
-        leaves = left[1]
+            return self._examined(index)
+        _, leaves, left_nodes, left_alike = left
+        _, right_leaves, right_nodes, right_alike = right
+        if left_alike is None or right_alike is None:
+            return self._examined(index)
         places: tuple[int, ...] = ()
-        for leaf in right[1]:
+        for leaf in right_leaves:
             if leaf not in leaves:
                 leaves += (leaf,)
             places += (leaves.index(leaf),)
-        key = (op_type, left[3], right[3], places)
-        known = self._decisions.get(key)
+        key = (op_type, left_alike, right_alike, places)
+        known = self._decided.get(key)
         if known is None:
-            decision = self._examined(index, op_type)
+            decision = self._examined(index)
             if decision:
                 self._learn(key, index)
             return decision
         proof, alike = known
-        nodes = (index, *left[2], *right[2])
+        nodes = (index, *left_nodes, *right_nodes)
         if len(nodes) > _MAX_NODES:
-            return self._examined(index, op_type)
-        if alike is None:
-            return _match(index, proof, leaves, nodes) or self._examined(index, op_type)
-        self._parts[scope.outputs[index][0]] = (proof, leaves, nodes, alike)
+            return self._examined(index)
+        if proof.pattern is not None:
+            return _match(index, proof, leaves, nodes) or self._examined(index)
+        self._operands[scope.outputs[index][0]] = proof, leaves, nodes, alike
         return True
 
     def _learn(self, key: tuple[Hashable, ...], index: int) -> None:
-        """Remember how a node was decided, if what is alike in `key` and the proof were all it took."""
-        part = self._part(index, self._parts, None)
-        if part is None:
+        """Remember a decision, unless it rested on more than `key` tells, such as an element type."""
+        structure = self._structure(index, self._known, None)
+        if structure is None:
             return
-        proof = part[0]
+        proof = structure[0]
         if proof.pattern is not None and proof.has_constant:
-            self._decisions[key] = proof, None
+            self._decided[key] = proof, None
         elif proof.pattern is None and proof.live and not proof.partial:
-            known = self._parts[self._scope.outputs[index][0]]
-            if known is not None:
-                self._decisions[key] = proof, known[3]
+            result = self._operands[self._scope.outputs[index][0]]
+            if result is not None and result[3] is not None:
+                self._decided[key] = proof, result[3]
 
-    def _examined(self, index: int, op_type: str) -> Plain | bool | None:
+    def _examined(self, index: int) -> Plain | bool | None:
         """As `decide`, without a look at earlier decisions."""
-        if op_type != "Mul":
+        is_sum = self._scope.op_types[index] != "Mul"
+        if is_sum:
             # Only what its operands are made of tells what a sum is.
-            part = self._part(index, self._parts, self._inner_part)
-            decision = None if part is None else self._weighed(index, part)
+            deeper = self._structure(index, self._known, self._inner_structure)
+            decision = None if deeper is None else self._weighed(index, deeper)
             if decision is not None:
                 return decision
-        part = self._part(index, self._parts, None)
-        if part is None:
+        structure = self._structure(index, self._known, None)
+        if structure is None:
             return None
-        decision = self._weighed(index, part)
-        if decision is None and op_type == "Mul":
-            deeper = self._part(index, self._parts, self._inner_part)
+        decision = self._weighed(index, structure)
+        if decision is None and not is_sum:
+            deeper = self._structure(index, self._known, self._inner_structure)
             decision = None if deeper is None else self._weighed(index, deeper)
-        if decision is None and self._kinds.are_refined(part[1]):
-            decision = self._weighed(index, part)
+        if decision is None and self._kinds.refine(structure[1]):
+            decision = self._weighed(index, structure)
         return decision
 
-    def _weighed(self, index: int, part: _Part) -> Plain | bool | None:
-        proof, leaves, nodes, _ = part
+    def _weighed(self, index: int, structure: _Structure) -> Plain | bool | None:
+        proof, leaves, nodes = structure
         if proof.pattern is not None:
             if proof.has_constant or self._may_be_float(leaves[proof.activation]):
                 return _match(index, proof, leaves, nodes)
             return None
+        name = self._scope.outputs[index][0]
         if proof.partial or not self._are_opaque(leaves, live=proof.live):
-            self._undecided[self._scope.outputs[index][0]] = part
+            self._undecided[name] = structure
             return None
         if proof.live:
-            self._add(self._scope.outputs[index][0], part)
+            self._add(name, structure)
         return proof.live
 
-    def _add(self, name: str, part: _Part) -> None:
-        """Take the structure of a value as a part of larger ones."""
-        proof, leaves, nodes, _ = part
+    def _add(self, name: str, structure: _Structure) -> None:
+        """Take the structure of a value as an operand of larger ones."""
+        proof, leaves, nodes = structure
         kinds = [self._kinds.of(leaf) for leaf in leaves]
-        # What may hold more than the structure shows is alike to nothing.
-        alike = object() if COMPUTED in kinds else (proof.key[0], *kinds)
-        self._parts[name] = proof, leaves, nodes, alike
+        # A computed leaf may hold more than the structure shows.
+        alike = None if COMPUTED in kinds else (proof.key[0], *kinds)
+        self._operands[name] = proof, leaves, nodes, alike
 
-    def _part(
-        self, index: int, parts: Mapping[str, _Part | None], inner_part: Callable[[str], _Part | None] | None
-    ) -> _Part | None:
+    def _known(self, name: str) -> _Structure | None:
+        """The structure of a live value, None for any other name."""
+        operand = self._operands.get(name)
+        if operand is None or operand[0] is None:
+            return None
+        return operand[0], operand[1], operand[2]
+
+    def _structure(
+        self,
+        index: int,
+        known: Callable[[str], _Structure | None],
+        computed: Callable[[str], _Structure | None] | None,
+    ) -> _Structure | None:
         """The structure of a node, or None when it is a constant, too large, or not one that is dealt with.
 
         Args:
             index: a node of an operator in `_DECIDED`.
-            parts: the structures of operands that are no leaves.
-            inner_part: gives the structure of an operand that is not among those, where it has one.
+            known: gives the structure of an operand, where it is no leaf.
+            computed: gives it of another operand that arithmetic computes, which is a leaf otherwise.
         """
         scope = self._scope
         op_type = scope.op_types[index]
@@ -164,9 +181,8 @@ class Structures:
         nodes: tuple[int, ...] = (index,)
         key: tuple[Hashable, ...] = (op_type,)
         for name in scope.inputs[index]:
-            part = parts.get(name)
-            if part is None or part[0] is _SIMPLE:
-                part = None
+            inner = known(name)
+            if inner is None:
                 kind = self._kinds.of(name)
                 if kind.__class__ is tuple:
                     if op_type == "Mul":
@@ -175,14 +191,14 @@ class Structures:
                     continue
                 if kind == OTHER:
                     return None
-                if kind == COMPUTED and inner_part is not None:
-                    part = inner_part(name)
-            if part is None:
+                if kind == COMPUTED and computed is not None:
+                    inner = computed(name)
+            if inner is None:
                 if name not in leaves:
                     leaves += (name,)
                 key += (leaves.index(name),)
                 continue
-            proof, inner_leaves, inner_nodes, _ = part
+            proof, inner_leaves, inner_nodes = inner
             nodes += inner_nodes
             if leaves:
                 for leaf in inner_leaves:
@@ -201,24 +217,24 @@ class Structures:
         proved = self._proofs.of(key)
         if proved is None:
             return None
-        return proved, leaves, nodes, None
+        return proved, leaves, nodes
 
-    def _inner_part(self, name: str) -> _Part | None:
+    def _inner_structure(self, name: str) -> _Structure | None:
         """The structure of a computed value that is a product or sum of leaves and such values."""
-        part = self._inner.get(name)
-        if part is not None or name in self._inner:
-            return part
+        found = self._inner.get(name)
+        if found is not None or name in self._inner:
+            return found
         index = self._scope.producer[name]
         if self._scope.op_types[index] in _DECIDED and len(self._scope.inputs[index]) == 2:
-            part = self._part(index, self._inner, None)
-        self._inner[name] = part
-        return part
+            found = self._structure(index, self._inner.get, None)
+        self._inner[name] = found
+        return found
 
     def keep(self, name: str) -> None:
-        """Take a value that was found to be live otherwise as a part of larger structures."""
-        part = self._undecided.pop(name, None)
-        if part is not None:
-            self._add(name, part)
+        """Take a value that was found to be live otherwise as an operand of larger structures."""
+        structure = self._undecided.pop(name, None)
+        if structure is not None:
+            self._add(name, structure)
 
     def _are_opaque(self, leaves: tuple[str, ...], *, live: bool) -> bool:
         """Whether leaves hold no more than the structure shows, so that the proof says all."""
@@ -253,22 +269,22 @@ class Structures:
         )
 
 
-class _Parts(dict[str, "_Part | None"]):
-    """The structures of live values, and leaves; None for what is neither."""
+class _Operands(dict[str, "_Operand | None"]):
+    """What names are as operands; None for what is no constant, no leaf and no known structure."""
 
     def __init__(self, kinds: Kinds) -> None:
         super().__init__()
         self._kinds = kinds
 
-    def __missing__(self, name: str) -> _Part | None:
+    def __missing__(self, name: str) -> _Operand | None:
         kind = self._kinds.find(name)
-        part: _Part | None = None
+        operand: _Operand | None = None
         if kind.__class__ is tuple:
-            part = _SIMPLE, (), (), kind
+            operand = None, (), (), kind
         elif kind in (OPAQUE, SIGMOID):
-            part = _SIMPLE, (name,), (), kind
-        self[name] = part
-        return part
+            operand = None, (name,), (), kind
+        self[name] = operand
+        return operand
 
 
 def _match(index: int, proof: Proof, leaves: tuple[str, ...], nodes: tuple[int, ...]) -> Plain | None:

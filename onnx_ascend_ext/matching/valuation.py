@@ -46,6 +46,7 @@ class Valuation:
         extents: Extents,
         rules: Rules,
     ) -> None:
+        # What is below holds the store and not this object, so that no cycle keeps the model in memory.
         self.store = FormStore(ring, constants, types, extents, rules)
         self._functions = index.functions
         self._sigmoids = Sigmoids(self.store)
@@ -87,11 +88,6 @@ class Valuation:
                 continue
             self._open(opened, current, index, value)
         return self.store.forms(scope)[name]
-
-    @property
-    def has_functions(self) -> bool:
-        """Whether the model has functions of its own."""
-        return bool(self._functions)
 
     def calls_a_function(self, scope: Scope, index: int) -> bool:
         """Whether a node calls a model-local function."""

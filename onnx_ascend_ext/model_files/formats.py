@@ -31,8 +31,9 @@ _FOREIGN_FILES = (
 def text_format(path: Path) -> str | None:
     """onnx's name of the text format that the suffix of `path` stands for; None for the binary protobuf."""
     suffix = path.suffix.lower()
+    # onnx says the same of `.onnx`, and imports its readers of text for that.
     if suffix == ".onnx":
-        return None  # as onnx says as well, whose readers of text take a while to import
+        return None
     name = onnx.serialization.registry.get_format_from_file_extension(suffix)
     return None if name == "protobuf" else name
 

@@ -78,6 +78,7 @@ class _Attachment:
         if left := len(self._report.remaining):
             nodes = "1 training-only node has" if left == 1 else f"{left} training-only nodes have"
             warnings.append(f"{nodes} no portable definition: stock ONNX Runtime does not load the model")
+        self._index.release()
         return self._report, warnings
 
     def _visit(self, scope: Scope, position: int) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 
 import onnx
 
@@ -77,18 +77,17 @@ def apply(planned: Plan, index: ModelIndex) -> Applied:
 def _leaves_arithmetic(
     planned: Plan, liveness: Liveness, replaced: Mapping[Scope, Mapping[int, object]]
 ) -> bool:
-    def stays(scope: Scope, nodes: Iterable[int]) -> bool:
-        dead, roots = liveness.dead_nodes[scope], replaced.get(scope, {})
-        return any(
-            node not in dead and node not in roots and scope.op_types[node] in _ARITHMETIC for node in nodes
-        )
-
-    covered: dict[Scope, list[tuple[int, ...]]] = defaultdict(list)
-    for site, _ in planned.sites:
-        covered[site.scope].append(site.covered)
-        for scope, node in site.captured:
-            covered[scope].append((node,))
-    return any(stays(scope, chain.from_iterable(nodes)) for scope, nodes in covered.items())
+    covered = (
+        node
+        for site, _ in planned.sites
+        for node in chain(zip(repeat(site.scope), site.covered, strict=False), site.captured)
+    )
+    return any(
+        node not in liveness.dead_nodes[scope]
+        and node not in replaced.get(scope, {})
+        and scope.op_types[node] in _ARITHMETIC
+        for scope, node in covered
+    )
 
 
 def _feeds_arithmetic(

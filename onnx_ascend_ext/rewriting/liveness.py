@@ -47,6 +47,10 @@ class Liveness:
             self._lose(scope, chain.from_iterable(map(scope.inputs.__getitem__, by_node)))
         self._uses.clear()  # much of what a large model takes
 
+    def dead_values(self, scope: Scope) -> set[str]:
+        """The names of the values of a scope that died with its nodes."""
+        return set(chain.from_iterable(map(scope.outputs.__getitem__, self.dead_nodes[scope])))
+
     def _gain(self, scope: Scope, names: Iterable[str]) -> None:
         uses = self._uses[scope]
         captured: list[str] = []
@@ -85,10 +89,6 @@ class Liveness:
                 released.append(name)
         if released and scope.parent is not None:
             self._lose(scope.parent, released)
-
-    def dead_values(self, scope: Scope) -> set[str]:
-        """The names of the values of a scope that died with its nodes."""
-        return set(chain.from_iterable(map(scope.outputs.__getitem__, self.dead_nodes[scope])))
 
     def _staying_nodes(self, scope: Scope) -> frozenset[int]:
         """The nodes of a scope that stay even where nothing uses them."""

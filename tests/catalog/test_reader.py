@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onnx_ascend_ext import catalog
+from onnx_ascend_ext import catalog, resources
 from onnx_ascend_ext.errors import CatalogError
 
 VALID = '''
@@ -59,6 +59,17 @@ def test_a_valid_file_is_read(tmp_path):
         ),
     )
     assert [node.op_type for node in kernel.function().node] == ["Constant", "CastLike", "Mul", "Sub", "Mul"]
+
+
+def test_onnx_checker_accepts_the_files_of_the_package():
+    assert catalog.load_from(resources.folder("converters")) == catalog.load()
+
+
+def test_a_body_that_only_the_checker_refuses_passes_where_it_is_trusted(tmp_path):
+    write(tmp_path, VALID.replace("Sub (one", "Subtract (one"))
+    assert list(catalog.load_from(tmp_path, trusted=True)) == ["TanhBackward"]
+    with pytest.raises(CatalogError, match="is not a valid function body"):
+        catalog.load_from(tmp_path)
 
 
 def test_files_are_read_in_the_order_of_their_names(tmp_path):

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from onnx_ascend_ext import catalog, resources
+from onnx_ascend_ext import catalog
 
 KERNEL = catalog.load()["SigmoidBackward"]
 
@@ -23,10 +23,6 @@ def foreign(
 
 def test_the_catalog_is_read_once():
     assert catalog.load() is catalog.load()
-
-
-def test_the_checker_accepts_the_files_of_the_package():
-    assert catalog.load_from(resources.folder("converters")) == catalog.load()
 
 
 def test_the_catalog_cannot_be_changed_by_a_caller():

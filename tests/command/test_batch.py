@@ -152,6 +152,21 @@ def test_a_worker_that_is_killed_costs_its_own_file_alone(tmp_path: Path) -> Non
     assert summaries[2:] == ["b done", "c done"]
 
 
+def test_workers_defer_imports_as_the_first_process_does(tmp_path: Path) -> None:
+    from onnx_ascend_ext.command import pool
+    from onnx_ascend_ext.model_files import PlannedOutput
+
+    plan = [PlannedOutput(Path(name), tmp_path / name) for name in ("a", "b")]
+    assert [summary for summary, _ in pool.outcomes(imports_onnx, plan, jobs=2)] == ["deferred"] * 2
+
+
+def imports_onnx(_planned: object) -> tuple[str, dict[str, object]]:
+    import onnx
+
+    # The type of a module that has not been used yet.
+    return ("deferred" if type(onnx.helper).__name__ == "_LazyModule" else "loaded"), {}
+
+
 def test_a_pool_that_is_left_ends_no_process_but_its_workers(tmp_path: Path) -> None:
     from onnx_ascend_ext.command import pool
     from onnx_ascend_ext.model_files import PlannedOutput

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import onnx
 import pytest
 
 import onnx_ascend_ext as ax
+from onnx_ascend_ext.graph import Scope, paused_collection
 
 from .checking import check, check_same_values, kernel_nodes, op_types, parse
 from .patterns import graph
@@ -240,3 +242,27 @@ def test_a_restored_file_has_standard_operators_only(file, tmp_path):
     assert op_types(restored) == ["Sigmoid", "Constant", "CastLike", "Sub", "Mul", "Mul"]
     assert [o.domain for o in restored.opset_import] == ["", "com.microsoft"]
     onnx.checker.check_model(restored, full_check=True)
+
+
+BODIES = """
+  out = If (b) <
+    then_branch = then () => (float[N,4] r) { d = Sub(one, y) s = Mul(d, y) r = Mul(s, dy) },
+    else_branch = otherwise () => (float[N,4] q) { q = Identity(dy) }
+  >
+"""
+
+
+@pytest.mark.parametrize(
+    "model",
+    [graph(), graph(BODIES, inputs="bool b, float[N,4] dy, float[N,4] y", outputs="float[N,4] out")],
+    ids=["flat", "bodies"],
+)
+@pytest.mark.parametrize("work", [ax.convert, ax.inspect])
+def test_nothing_but_the_result_stays_in_memory(model, work):
+    def indexed() -> int:
+        return sum(isinstance(thing, Scope) for thing in gc.get_objects())
+
+    with paused_collection():
+        before = indexed()
+        assert len(work(model).matches) == 1
+        assert indexed() == before

@@ -63,6 +63,13 @@ class TestFloats:
         assert len(data) == len(values) * number_formats.width(kind)
         assert list(number_formats.unpacked(data, kind)) == array.astype(np.float64).tolist()
 
+    def test_a_number_beyond_the_largest_is_none_of_the_type(self, kind):
+        if kind == TensorProto.DOUBLE:
+            assert number_formats.packed([1.7e308], kind) is not None
+        else:
+            assert number_formats.packed([1.0, -1e300], kind) is None
+            assert number_formats.converted(10**300, kind) is None
+
     def test_what_is_not_finite_is_no_exact_number(self, kind):
         data = np.array([np.nan], FLOATS[kind]).tobytes()
         assert number_formats.exact(number_formats.unpacked(data, kind)[0]) is None
@@ -90,10 +97,34 @@ def test_truth_is_one_or_zero():
 
 
 def test_a_power_of_two_has_its_exponent_for_a_pattern():
-    data = number_formats.packed([1.0, 2.0, 0.5, 3.0, -2.0, 0.0], POWERS)
-    assert data == bytes([127, 128, 126, 255, 255, 255])
+    data = number_formats.packed([1.0, 2.0, 0.5, np.nan], POWERS)
+    assert data == bytes([127, 128, 126, 255])
     assert list(number_formats.unpacked(data[:3], POWERS)) == [1.0, 2.0, 0.5]
     assert np.isnan(number_formats.unpacked(data[3:], POWERS)).all()
+
+
+@pytest.mark.parametrize("number", [3.0, -2.0, 0.0, 2.0**200, np.inf])
+def test_what_is_no_power_of_two_has_no_pattern(number):
+    assert number_formats.packed([1.0, number], POWERS) is None
+
+
+@pytest.mark.parametrize("source", [kind for kind in FLOATS if number_formats.width(kind) <= 2])
+def test_a_cast_that_widens_keeps_every_value(source):
+    patterns = np.arange(2 ** (8 * number_formats.width(source)), dtype=f"u{number_formats.width(source)}")
+    with np.errstate(all="ignore"):
+        values = patterns.view(FLOATS[source]).astype(np.float64)
+        values = values[np.isfinite(values)]
+        for target, dtype in FLOATS.items():
+            if number_formats.widens(source, target):
+                assert (values.astype(dtype).astype(np.float64) == values).all()
+
+
+def test_a_cast_widens_to_a_larger_float_type_only():
+    assert number_formats.widens(TensorProto.FLOAT, TensorProto.DOUBLE)
+    assert number_formats.widens(TensorProto.FLOAT8E5M2, TensorProto.FLOAT16)
+    assert not number_formats.widens(TensorProto.DOUBLE, TensorProto.FLOAT)
+    assert not number_formats.widens(TensorProto.FLOAT, TensorProto.BFLOAT16)
+    assert not number_formats.widens(TensorProto.INT8, TensorProto.INT8)
 
 
 @pytest.mark.parametrize("kind", [TensorProto.STRING, TensorProto.INT4, TensorProto.COMPLEX64])

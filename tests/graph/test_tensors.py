@@ -61,13 +61,25 @@ def test_a_tensor_is_uniform_where_all_elements_are_equal(array):
     assert uniform_value(numpy_helper.from_array(values)) is None
 
 
-def test_a_zero_with_a_sign_equals_one_without():
-    assert uniform_value(tensor(FLOAT, [3], float_data=[0.0, -0.0, 0.0])) == 0
-    assert uniform_value(tensor(FLOAT, [3], float_data=[0.0, 1.0, -0.0])) is None
+@pytest.mark.parametrize("field", ["float_data", "raw_data"])
+@pytest.mark.parametrize("between", [1.0, -1e9, np.nan, -1e-45, 2.0**-133])
+def test_a_zero_with_a_sign_equals_one_without(field, between):
+    def stored(*numbers):
+        content = np.array(numbers, np.float32).tobytes() if field == "raw_data" else numbers
+        return tensor(FLOAT, [len(numbers)], **{field: content})
+
+    assert uniform_value(stored(0.0, -0.0, 0.0)) == 0
+    assert uniform_value(stored(-0.0, -0.0)) == 0
+    assert uniform_value(stored(0.0, between, -0.0)) is None
+
+
+def test_patterns_of_zero_with_a_sign_are_equal():
+    assert uniform_value(tensor(HALF, [2], int32_data=[0, 0x8000])) == 0
+    assert uniform_value(tensor(TensorProto.FLOAT8E4M3FNUZ, [2], int32_data=[0, 0x80])) is None  # NaN
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_no_number_is_uniform(number):
+def test_nan_and_infinity_are_no_uniform_number(number):
     assert uniform_value(tensor(FLOAT, [2], float_data=[number, number])) is None
 
 

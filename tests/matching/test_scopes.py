@@ -2,16 +2,13 @@ from __future__ import annotations
 
 import random
 import time
-import weakref
 
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from searching import KERNELS, main_graph, only, parse, reasons, results, search
+from searching import main_graph, only, parse, reasons, results, search
 
 from onnx_ascend_ext.errors import ModelError
-from onnx_ascend_ext.graph import ModelIndex, paused_collection
-from onnx_ascend_ext.matching import find
 
 GRADIENT = "y = Sigmoid(x) s = Sub(one, y) m = Mul(y, s) r = Mul(g, m)"
 
@@ -321,15 +318,3 @@ def test_a_gradient_in_the_body_of_a_sequence_map_stays():
     assert node == "Mul(r)"
     assert "SequenceMap" in reason
     assert results(conditional("y = Sigmoid(x)", nodes)) == ["r"]
-
-
-def test_what_was_looked_up_is_free_without_the_collector_once_the_sites_are_gone():
-    model = main_graph("y = Sigmoid(x) rest = Sub(one, y) slope = Mul(y, rest) r = Mul(g, slope)")
-    with paused_collection():
-        index = ModelIndex(model)
-        alive = weakref.ref(index)
-        sites, findings = find(index, KERNELS)
-        assert [site.result for site in sites] == ["r"]
-        del index, sites
-        assert alive() is None
-    assert [match.result for match in findings.matches] == ["r"]
