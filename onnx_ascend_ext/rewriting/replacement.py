@@ -81,6 +81,7 @@ def _compose(
     match, stem = site.match, root.name or site.result
     inserted: list[onnx.NodeProto] = []
     operands = list(site.operands)
+    # A node without attributes is made without onnx.helper, which imports numpy.
     for position, activated in enumerate(site.activated):
         if activated:
             sigmoid = onnx.NodeProto(op_type="Sigmoid", input=[operands[position]])
