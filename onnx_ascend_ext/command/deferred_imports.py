@@ -7,6 +7,7 @@ neither of them.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import LazyLoader
@@ -35,6 +36,6 @@ class _LazyFinder:
 
 
 def defer_imports() -> None:
-    """Makes this process, which has not imported `onnx` yet, load its modules at their first use."""
-    if _LazyFinder not in sys.meta_path:
+    """Makes this process, if it has one thread, load the modules of `onnx` at their first use from now on."""
+    if threading.active_count() == 1 and _LazyFinder not in sys.meta_path:
         sys.meta_path.insert(0, _LazyFinder)

@@ -41,8 +41,8 @@ _EXTENSIONS: dict[int, str] = {
     TensorProto.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
 }
 
-# TensorProto.FLOAT8E8M0, which onnx has since 1.19 and ml_dtypes since 0.5: powers of two.
-_FLOAT8E8M0 = 24
+FLOAT8E8M0 = 24
+"""`TensorProto.FLOAT8E8M0`, powers of two, which onnx has since 1.19 and ml_dtypes since 0.5."""
 _BIAS_OF_POWERS = 127
 _NO_POWER = 255
 
@@ -88,7 +88,7 @@ def width(element_type: int) -> int:
         return struct.calcsize(f"<{_CODES[element_type]}")
     if element_type in _EXTENSIONS:
         return 2 if element_type == TensorProto.BFLOAT16 else 1
-    return 1 if element_type == _FLOAT8E8M0 else 0
+    return 1 if element_type == FLOAT8E8M0 else 0
 
 
 def unpacked(data: bytes, element_type: int) -> Sequence[Number]:
@@ -96,11 +96,12 @@ def unpacked(data: bytes, element_type: int) -> Sequence[Number]:
     code = _CODES.get(element_type)
     if code is not None:
         return struct.unpack(f"<{len(data) // width(element_type)}{code}", data)
-    if element_type == _FLOAT8E8M0:
+    if element_type == FLOAT8E8M0:
         return [math.nan if byte == _NO_POWER else 2.0 ** (byte - _BIAS_OF_POWERS) for byte in data]
     import numpy as np
 
-    found: list[float] = np.frombuffer(data, _extension(element_type)).astype(np.float64).tolist()
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        found: list[float] = np.frombuffer(data, _extension(element_type)).astype(np.float64).tolist()
     return found
 
 
@@ -115,15 +116,16 @@ def packed(numbers: Sequence[Number], element_type: int) -> bytes | None:
             return struct.pack(f"<{len(numbers)}{code}", *numbers)
         except (struct.error, OverflowError):
             return None
-    if element_type == _FLOAT8E8M0:
+    if element_type == FLOAT8E8M0:
         patterns = [_power(number) for number in numbers]
         return None if None in patterns else bytes(pattern for pattern in patterns if pattern is not None)
     import numpy as np
 
     given = np.array(numbers, np.float64)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         rounded = given.astype(_extension(element_type))
-    if not np.isfinite(rounded.astype(np.float64)[np.isfinite(given)]).all():
+        finite = np.isfinite(rounded.astype(np.float64))
+    if not finite[np.isfinite(given)].all():
         return None
     return bytes(rounded.tobytes())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import TensorProto
 
-from onnx_ascend_ext.graph.number_formats import exact, packed, unpacked, width
+from onnx_ascend_ext.graph.number_formats import FLOAT8E8M0, FLOAT_TYPES, exact, packed, unpacked, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,24 +17,19 @@ if TYPE_CHECKING:
     from onnx_ascend_ext.graph.number_formats import Number
 
 # The field that holds the elements when `raw_data` does not; that of all other types is `int32_data`.
-_NUMBER_FIELDS: dict[int, str] = {
+_FIELDS: dict[int, str] = {
     TensorProto.FLOAT: "float_data",
     TensorProto.DOUBLE: "double_data",
     TensorProto.INT64: "int64_data",
     TensorProto.UINT64: "uint64_data",
     TensorProto.UINT32: "uint64_data",
 }
-# Types whose numbers themselves lie in `int32_data`; of all others there it holds the bit patterns.
-_NUMBERS_IN_INT32 = frozenset(
-    {
-        TensorProto.INT8,
-        TensorProto.INT16,
-        TensorProto.INT32,
-        TensorProto.UINT8,
-        TensorProto.UINT16,
-        TensorProto.BOOL,
-    }
-)
+# Types whose numbers themselves are in their field; of all others it holds the bit patterns.
+_PLAIN = frozenset({*_FIELDS, TensorProto.BOOL} - {TensorProto.UINT32})
+_PATTERN_CODES = {1: "B", 2: "H", 4: "I"}
+
+# How many elements are decoded at a time.
+_CHUNK = 4096
 
 
 def is_external(tensor: TensorProto) -> bool:
@@ -49,33 +44,32 @@ def elements(tensor: TensorProto) -> Sequence[Number] | None:
     `dims` says are not decoded. Reference: `onnx.proto`, message TensorProto.
     """
     stored = _stored(tensor)
-    data = None if stored is None else stored.encoded()
-    return None if data is None else unpacked(data, tensor.data_type)
+    return None if stored is None else stored.decoded(stored.part(0, stored.size))
 
 
 def uniform_value(tensor: TensorProto) -> int | Fraction | None:
     """The number that every element of a tensor equals, or None when there is none."""
-    stored, kind = _stored(tensor), tensor.data_type
-    ends = None if stored is None else stored.ends()
-    if stored is None or not ends:
+    stored = _stored(tensor)
+    if stored is None or not stored.size:
         return None
-    # This settles it for nearly every weight before the whole of it is looked at.
-    first, last = unpacked(ends, kind)
-    if first != last:
+    head = stored.part(0, 1)
+    number = _only(stored.decoded(head))
+    # The last element settles it for nearly every weight.
+    if number is None or _only(stored.decoded(stored.part(stored.size - 1, stored.size))) != number:
         return None
-    data = stored.encoded()
-    if data is None or not _is_uniform(data, kind, first):
-        return None
-    return exact(first)
+    for start in range(0, stored.size, _CHUNK):
+        part = stored.part(start, start + _CHUNK)
+        # Equal numbers may be stored in several ways: zeros with their sign, truths as anything.
+        if part != head * (len(part) // len(head)) and _only(stored.decoded(part)) != number:
+            return None
+    return exact(number)
 
 
-def _is_uniform(data: bytes, kind: int, number: Number) -> bool:
-    if number:
-        size = width(kind)
-        return data == data[:size] * (len(data) // size)
-    # A zero has two spellings, of these bytes alone.
-    rest = data.strip(b"\0")
-    return not rest.strip(b"\0\x80") and (not rest or not any(unpacked(data, kind)))
+def _only(numbers: Sequence[Number] | None) -> Number | None:
+    """The number that all numbers equal, or None."""
+    if numbers is None or any(number != numbers[0] for number in numbers):
+        return None
+    return numbers[0]
 
 
 class _Stored(NamedTuple):
@@ -83,35 +77,36 @@ class _Stored(NamedTuple):
 
     Attributes:
         kind: their `TensorProto.DataType`.
-        content: `raw_data`, or the numbers or bit patterns of another field.
-        are_patterns: whether they are bit patterns.
+        content: `raw_data`, or another field.
+        are_patterns: whether that field holds bit patterns.
     """
 
     kind: int
     content: bytes | Sequence[Number]
     are_patterns: bool = False
 
-    def encoded(self) -> bytes | None:
-        """The elements as `raw_data` holds them, or None where one is no number of the type."""
-        return self._encoded(self.content)
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return len(self.content) // (width(self.kind) if isinstance(self.content, bytes) else 1)
 
-    def ends(self) -> bytes | None:
-        """The first and the last element in the same way, empty where there are none."""
-        content = self.content
-        if isinstance(content, bytes):
+    def part(self, start: int, stop: int) -> bytes | list[Number]:
+        """Some elements as they are stored."""
+        if isinstance(self.content, bytes):
+            return self.content[start * width(self.kind) : stop * width(self.kind)]
+        return list(self.content[start:stop])
+
+    def decoded(self, part: bytes | list[Number]) -> Sequence[Number] | None:
+        """The numbers of stored elements, or None where one is no number of the type."""
+        if isinstance(part, bytes):
+            return unpacked(part, self.kind)
+        if self.are_patterns:
+            # Some writers extend the sign of a pattern, and others write that of a negative number without.
             size = width(self.kind)
-            return content[:size] + content[-size:]
-        return self._encoded([content[0], content[-1]]) if len(content) else b""
-
-    def _encoded(self, content: bytes | Sequence[Number]) -> bytes | None:
-        if isinstance(content, bytes):
-            return content
-        if not self.are_patterns:
-            return packed(content, self.kind)
-        # Some writers extend the sign of a pattern.
-        size = width(self.kind)
-        patterns = [int(number) % (1 << 8 * size) for number in content]
-        return struct.pack(f"<{len(patterns)}{'H' if size == 2 else 'B'}", *patterns)
+            patterns = [int(pattern) % (1 << 8 * size) for pattern in part]
+            return unpacked(struct.pack(f"<{len(part)}{_PATTERN_CODES[size]}", *patterns), self.kind)
+        data = packed(part, self.kind)
+        return None if data is None else unpacked(data, self.kind)
 
 
 def _stored(tensor: TensorProto) -> _Stored | None:
@@ -123,12 +118,10 @@ def _stored(tensor: TensorProto) -> _Stored | None:
     raw: bytes = tensor.raw_data
     if raw:
         return _Stored(kind, raw) if len(raw) == count * size else None
-    field = _NUMBER_FIELDS.get(kind, "int32_data")
-    numbers = getattr(tensor, field)
-    holds_patterns = field == "int32_data" and kind not in _NUMBERS_IN_INT32
-    if len(numbers) == count:
-        return _Stored(kind, numbers, holds_patterns)
+    field = getattr(tensor, _FIELDS.get(kind, "int32_data"))
+    if len(field) == count:
+        return _Stored(kind, field, kind not in _PLAIN)
     # Some writers put small floats into float_data as plain numbers.
-    if holds_patterns and len(tensor.float_data) == count:
+    if (kind in FLOAT_TYPES or kind == FLOAT8E8M0) and len(tensor.float_data) == count:
         return _Stored(kind, tensor.float_data)
     return None

@@ -53,10 +53,18 @@ def test_only_a_type_that_needs_numpy_imports_it(tmp_path, kind, one, imported):
     assert [node.op_type for node in converted.graph.node] == ["Sigmoid", "SigmoidBackward"]
 
 
-@pytest.mark.parametrize(("call", "imported"), [("defer_imports()", "False"), ("", "True")])
+@pytest.mark.parametrize(
+    ("call", "imported"),
+    [
+        ("defer_imports()", "False"),
+        ("", "True"),
+        # Another thread might use onnx at the same time.
+        ("threading.Thread(target=time.sleep, args=[2], daemon=True).start(); defer_imports()", "True"),
+    ],
+)
 def test_onnx_imports_numpy_unless_its_modules_are_deferred(call, imported):
     program = f"""
-import sys
+import sys, threading, time
 from onnx_ascend_ext.command.deferred_imports import defer_imports
 {call}
 import onnx

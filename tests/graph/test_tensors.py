@@ -25,6 +25,12 @@ def tensor(kind, dims, **content):
         (HALF, {"float_data": [1, -2]}, [1, -2]),
         (TensorProto.BFLOAT16, {"int32_data": [0x3F80, 0xC000]}, [1, -2]),
         (INT8, {"int32_data": [-1, 127]}, [-1, 127]),
+        (INT8, {"int32_data": [255, 0x101]}, [-1, 1]),
+        (TensorProto.UINT8, {"int32_data": [-1, 200]}, [255, 200]),
+        (TensorProto.INT16, {"int32_data": [0xFFFF, -2]}, [-1, -2]),
+        (TensorProto.INT32, {"int32_data": [-(2**31), 7]}, [-(2**31), 7]),
+        (BOOL, {"int32_data": [5, 0]}, [1, 0]),
+        (TensorProto.UINT32, {"uint64_data": [2**32 + 1, 2]}, [1, 2]),
         (BOOL, {"int32_data": [1, 0]}, [1, 0]),
         (TensorProto.UINT32, {"uint64_data": [1, 2**32 - 1]}, [1, 2**32 - 1]),
         (TensorProto.INT64, {"int64_data": [-1, 2**40]}, [-1, 2**40]),
@@ -41,7 +47,8 @@ def test_elements_are_read_from_the_field_of_their_type(kind, content, expected)
         tensor(FLOAT, [3], float_data=[1, 2]),
         tensor(FLOAT, [2], int32_data=[1, 2]),
         tensor(TensorProto.INT64, [2], float_data=[1, 2]),
-        tensor(INT8, [2], int32_data=[1, 300]),
+        tensor(INT8, [2], float_data=[1, 1]),
+        tensor(TensorProto.FLOAT16, [1], float_data=[1e30]),
         tensor(TensorProto.STRING, [1], string_data=[b"1"]),
         tensor(FLOAT, [1], float_data=[1], data_location=TensorProto.EXTERNAL),
     ],
@@ -86,3 +93,29 @@ def test_nan_and_infinity_are_no_uniform_number(number):
 def test_a_tensor_without_elements_has_no_value():
     assert uniform_value(tensor(FLOAT, [0])) is None
     assert list(elements(tensor(FLOAT, [0]))) == []
+
+
+def test_truths_are_equal_whatever_their_bytes():
+    assert uniform_value(tensor(BOOL, [4], raw_data=b"\1\2\3\xff")) == 1
+    assert uniform_value(tensor(BOOL, [4], raw_data=b"\1\2\0\xff")) is None
+
+
+@pytest.mark.parametrize("encoding", ["raw_data", "int32_data", "float_data"])
+def test_one_other_element_anywhere_is_seen(encoding):
+    values = np.full(10_000, 1.5, np.float16)
+
+    def stored():
+        content = {
+            "raw_data": values.tobytes(),
+            "int32_data": values.view(np.uint16).tolist(),
+            "float_data": values.tolist(),
+        }[encoding]
+        return tensor(HALF, [len(values)], **{encoding: content})
+
+    assert uniform_value(stored()) == 1.5
+    values[7_654] = 1.25
+    assert uniform_value(stored()) is None
+
+
+def test_a_signalling_nan_is_no_number_and_no_warning():
+    assert uniform_value(tensor(TensorProto.BFLOAT16, [2], raw_data=b"\x81\x7f\x81\x7f")) is None
