@@ -26,6 +26,7 @@ _FIELDS: dict[int, str] = {
 }
 # Types whose numbers themselves are in their field; of all others it holds the bit patterns.
 _PLAIN = frozenset({*_FIELDS, TensorProto.BOOL} - {TensorProto.UINT32})
+_SMALL_FLOATS = (FLOAT_TYPES | {FLOAT8E8M0}) - _FIELDS.keys()
 _PATTERN_CODES = {1: "B", 2: "H", 4: "I"}
 
 # How many elements are decoded at a time.
@@ -122,6 +123,6 @@ def _stored(tensor: TensorProto) -> _Stored | None:
     if len(field) == count:
         return _Stored(kind, field, kind not in _PLAIN)
     # Some writers put small floats into float_data as plain numbers.
-    if (kind in FLOAT_TYPES or kind == FLOAT8E8M0) and len(tensor.float_data) == count:
+    if kind in _SMALL_FLOATS and len(tensor.float_data) == count:
         return _Stored(kind, tensor.float_data)
     return None

@@ -71,8 +71,9 @@ class Extents:
         return terms[0]
 
     def unabsorbed(self, extent: Extent, by: Extent) -> list[Term]:
-        """The terms of an extent that could make the broadcast of `by` larger, for some input."""
-        return [term for term in extent if term not in by and not self._absorbed(term, by)]
+        """The terms of an extent that could make the broadcast of `by` larger, for some input; sorted."""
+        found = [term for term in extent if term not in by and not self._absorbed(term, by)]
+        return sorted(found, key=_rank)
 
     def _absorbed(self, term: Term, by: Iterable[Term]) -> bool:
         shape = self._dims(term)
@@ -130,3 +131,8 @@ class Extents:
 
 def _dim_at(shape: Shape, axis: int) -> Dim:
     return shape[axis] if len(shape) >= -axis else None
+
+
+def _rank(term: Term) -> tuple[bool, str]:
+    """Known shapes first; an extent is a set, whose own order is another one in every process."""
+    return isinstance(term, ShapeOf), term.name if isinstance(term, ShapeOf) else str(term)

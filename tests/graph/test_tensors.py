@@ -48,6 +48,8 @@ def test_elements_are_read_from_the_field_of_their_type(kind, content, expected)
         tensor(FLOAT, [2], int32_data=[1, 2]),
         tensor(TensorProto.INT64, [2], float_data=[1, 2]),
         tensor(INT8, [2], float_data=[1, 1]),
+        tensor(TensorProto.DOUBLE, [2], float_data=[1, 1]),
+        tensor(TensorProto.DOUBLE, [0, 3], double_data=[1, 1]),
         tensor(TensorProto.FLOAT16, [1], float_data=[1e30]),
         tensor(TensorProto.STRING, [1], string_data=[b"1"]),
         tensor(FLOAT, [1], float_data=[1], data_location=TensorProto.EXTERNAL),

@@ -137,6 +137,18 @@ def test_a_cancelled_value_may_not_have_made_the_result_larger():
     assert results(narrow) == ["r"]
 
 
+@pytest.mark.parametrize("names", ["pq", "qp"])
+def test_of_several_values_that_may_have_made_the_result_larger_the_first_by_name_is_told(names):
+    first, second = names
+    nodes = (
+        f"y = Sigmoid(x) s = Sub(one, y) t = Mul(g, {first}) u = Mul(t, {second}) v = Mul(u, s) "
+        f"w = Div(v, {first}) d = Div(w, {second}) z = Mul(d, y)"
+    )
+    shapes = ", ".join(f"float[A{i},4] {name}" for i, name in enumerate(names))
+    model = main_graph(nodes, inputs=f"float[4] g, float[4] x, {shapes}", outputs="float[M,4] z")
+    assert reasons(model) == [("Mul(z)", "the shape of `p` may make the result larger")]
+
+
 CASTS = "float16[N,4] g, float16[N,4] x"
 
 
