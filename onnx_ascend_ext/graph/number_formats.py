@@ -1,7 +1,7 @@
 """The number formats of ONNX's element types: their numbers as bytes, and what a Cast makes of a number.
 
-The standard library knows most formats. numpy and ml_dtypes, which take long to import, are imported where
-they are needed.
+The standard library knows most formats, and bfloat16 is the upper half of one that it knows. numpy and
+ml_dtypes, which take long to import, are imported where they are needed.
 """
 
 from __future__ import annotations
@@ -98,10 +98,13 @@ def unpacked(data: bytes, element_type: int) -> Sequence[Number]:
         return struct.unpack(f"<{len(data) // width(element_type)}{code}", data)
     if element_type == FLOAT8E8M0:
         return [math.nan if byte == _NO_POWER else 2.0 ** (byte - _BIAS_OF_POWERS) for byte in data]
+    if element_type == TensorProto.BFLOAT16:
+        wide = bytearray(2 * len(data))
+        wide[2::4], wide[3::4] = data[::2], data[1::2]
+        return struct.unpack(f"<{len(data) // 2}f", wide)
     import numpy as np
 
-    with np.errstate(invalid="ignore"):  # signalling NaN
-        found: list[float] = np.frombuffer(data, _extension(element_type)).astype(np.float64).tolist()
+    found: list[float] = np.frombuffer(data, _extension(element_type)).astype(np.float64).tolist()
     return found
 
 
@@ -119,6 +122,9 @@ def packed(numbers: Sequence[Number], element_type: int) -> bytes | None:
     if element_type == FLOAT8E8M0:
         patterns = [_power(number) for number in numbers]
         return None if None in patterns else bytes(pattern for pattern in patterns if pattern is not None)
+    if element_type == TensorProto.BFLOAT16:
+        halves = [_upper_half(number) for number in numbers]
+        return None if None in halves else struct.pack(f"<{len(halves)}H", *halves)
     import numpy as np
 
     given = np.array(numbers, np.float64)
@@ -176,6 +182,19 @@ def _extension(element_type: int) -> Any:
     import ml_dtypes
 
     return getattr(ml_dtypes, _EXTENSIONS[element_type])
+
+
+def _upper_half(number: Number) -> int | None:
+    """The pattern of a bfloat16, the upper half of a float32; None for a finite number beyond its largest."""
+    try:
+        (pattern,) = struct.unpack("<I", struct.pack("<f", number))
+    except OverflowError:
+        return None
+    if not math.isfinite(number):
+        return int(pattern >> 16) | (math.isnan(number) << 6)
+    # To the nearest one, and half-way to the even one.
+    upper = int(pattern + 0x7FFF + (pattern >> 16 & 1)) >> 16
+    return None if upper & 0x7F80 == 0x7F80 else upper
 
 
 def _power(number: Number) -> int | None:

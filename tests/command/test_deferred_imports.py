@@ -37,7 +37,8 @@ def model_of(kind, one):
     [
         (TensorProto.FLOAT, b"\0\0\x80\x3f", []),
         (TensorProto.FLOAT16, b"\0\x3c", []),
-        (TensorProto.BFLOAT16, b"\x80\x3f", ["ml_dtypes", "numpy"]),
+        (TensorProto.BFLOAT16, b"\x80\x3f", []),
+        (TensorProto.FLOAT8E5M2, b"\x3c", ["ml_dtypes", "numpy"]),
     ],
 )
 def test_only_a_type_that_needs_numpy_imports_it(tmp_path, kind, one, imported):
