@@ -119,12 +119,15 @@ def packed(numbers: Sequence[Number], element_type: int) -> bytes | None:
             return struct.pack(f"<{len(numbers)}{code}", *numbers)
         except (struct.error, OverflowError):
             return None
-    if element_type == FLOAT8E8M0:
-        patterns = [_power(number) for number in numbers]
-        return None if None in patterns else bytes(pattern for pattern in patterns if pattern is not None)
-    if element_type == TensorProto.BFLOAT16:
-        halves = [_upper_half(number) for number in numbers]
-        return None if None in halves else struct.pack(f"<{len(halves)}H", *halves)
+    if element_type in (FLOAT8E8M0, TensorProto.BFLOAT16):
+        pattern_of = _power if element_type == FLOAT8E8M0 else _upper_half
+        patterns: list[int] = []
+        for number in numbers:
+            pattern = pattern_of(number)
+            if pattern is None:
+                return None
+            patterns.append(pattern)
+        return packed_patterns(patterns, element_type)
     import numpy as np
 
     given = np.array(numbers, np.float64)
@@ -134,6 +137,13 @@ def packed(numbers: Sequence[Number], element_type: int) -> bytes | None:
     if not finite[np.isfinite(given)].all():
         return None
     return bytes(rounded.tobytes())
+
+
+def packed_patterns(patterns: Sequence[int], element_type: int) -> bytes:
+    """The bytes of the numbers with some bit patterns; bits beyond the width of the type do not count."""
+    size = width(element_type)
+    code = {1: "B", 2: "H", 4: "I"}[size]
+    return struct.pack(f"<{len(patterns)}{code}", *[pattern % (1 << 8 * size) for pattern in patterns])
 
 
 def exact(number: Number) -> int | Fraction | None:

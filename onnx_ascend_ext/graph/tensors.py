@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import struct
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import TensorProto
 
-from onnx_ascend_ext.graph.number_formats import FLOAT8E8M0, FLOAT_TYPES, exact, packed, unpacked, width
+from onnx_ascend_ext.graph.number_formats import (
+    FLOAT8E8M0,
+    FLOAT_TYPES,
+    exact,
+    packed,
+    packed_patterns,
+    unpacked,
+    width,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +34,6 @@ _FIELDS: dict[int, str] = {
 # Types whose numbers themselves are in their field; of all others it holds the bit patterns.
 _PLAIN = frozenset({*_FIELDS, TensorProto.BOOL} - {TensorProto.UINT32})
 _SMALL_FLOATS = (FLOAT_TYPES | {FLOAT8E8M0}) - _FIELDS.keys()
-_PATTERN_CODES = {1: "B", 2: "H", 4: "I"}
 
 # How many elements are decoded at a time.
 _CHUNK = 4096
@@ -103,9 +109,7 @@ class _Stored(NamedTuple):
             return unpacked(part, self.kind)
         if self.are_patterns:
             # Some writers extend the sign of a pattern, and others write that of a negative number without.
-            size = width(self.kind)
-            patterns = [int(pattern) % (1 << 8 * size) for pattern in part]
-            return unpacked(struct.pack(f"<{len(part)}{_PATTERN_CODES[size]}", *patterns), self.kind)
+            return unpacked(packed_patterns([int(pattern) for pattern in part], self.kind), self.kind)
         data = packed(part, self.kind)
         return None if data is None else unpacked(data, self.kind)
 

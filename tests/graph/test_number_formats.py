@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import ml_dtypes
 import numpy as np
 import pytest
+from float_types import FLOATS
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto
 
 from onnx_ascend_ext.graph import number_formats
 
-FLOATS = {
-    TensorProto.FLOAT: np.float32,
-    TensorProto.DOUBLE: np.float64,
-    TensorProto.FLOAT16: np.float16,
-    TensorProto.BFLOAT16: ml_dtypes.bfloat16,
-    TensorProto.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn,
-    TensorProto.FLOAT8E4M3FNUZ: ml_dtypes.float8_e4m3fnuz,
-    TensorProto.FLOAT8E5M2: ml_dtypes.float8_e5m2,
-    TensorProto.FLOAT8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz,
-}
 INTEGERS = {
     TensorProto.INT8: np.int8,
     TensorProto.INT16: np.int16,

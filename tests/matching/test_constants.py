@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from float_types import FLOATS
 from onnx import TensorProto, helper, numpy_helper
 from searching import main_graph, only, reasons, results
 
@@ -72,18 +72,6 @@ def model_with(tensor, kind=TensorProto.FLOAT, sparse=False, ir_version=8, is_in
     else:
         graph.initializer.append(tensor)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=ir_version)
-
-
-FLOATS = {
-    TensorProto.FLOAT: np.float32,
-    TensorProto.DOUBLE: np.float64,
-    TensorProto.FLOAT16: np.float16,
-    TensorProto.BFLOAT16: ml_dtypes.bfloat16,
-    TensorProto.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn,
-    TensorProto.FLOAT8E4M3FNUZ: ml_dtypes.float8_e4m3fnuz,
-    TensorProto.FLOAT8E5M2: ml_dtypes.float8_e5m2,
-    TensorProto.FLOAT8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz,
-}
 
 
 def stored(kind, number, encoding):
